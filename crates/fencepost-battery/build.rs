@@ -22,5 +22,9 @@ fn example(page: &Path, name: &str, of: &str, into: &str) -> io::Result<()> {
     let file = out.join(format!("{name}.rs"));
     let module = text[from..from + length].replace("use crate::", &format!("use {of}::"));
     fs::write(&file, module)?;
-    fs::write(out.join(into), format!("#[path = {file:?}]\nmod {name};\n"))
+    // A module of a test is seen by that test alone, however public it is on the page.
+    fs::write(
+        out.join(into),
+        format!("#[path = {file:?}]\n#[allow(unreachable_pub)]\nmod {name};\n"),
+    )
 }

@@ -10,7 +10,7 @@ fn usage() -> ExitCode {
 }
 
 /// Runs it; 1 if something is wrong, 2 for an unknown design or option, and in builds without planted faults.
-pub fn command(args: &[&str]) -> ExitCode {
+pub(crate) fn command(args: &[&str]) -> ExitCode {
     let (mut design, mut extent) = (None, Extent::sample());
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {

@@ -63,7 +63,7 @@ impl Options {
 }
 
 /// Runs it; 1 where outputs differ and may not, 2 where something cannot be built or run.
-pub fn command(args: &[&str]) -> ExitCode {
+pub(crate) fn command(args: &[&str]) -> ExitCode {
     let Some(options) = Options::read(args) else {
         eprintln!("usage: cargo run -p xtask -- bench A B [--rounds N] [--differ] [-- ARGS..]");
         return ExitCode::from(2);

@@ -16,10 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// A crate's files that stand in circles, circle by circle, each file with what it uses of the same circle.
-pub type Circles = Vec<BTreeMap<String, BTreeSet<String>>>;
+pub(crate) type Circles = Vec<BTreeMap<String, BTreeSet<String>>>;
 
 /// Who uses whom, by file.
-pub fn uses(modules: &[Module]) -> BTreeMap<&str, BTreeSet<&str>> {
+pub(crate) fn uses(modules: &[Module]) -> BTreeMap<&str, BTreeSet<&str>> {
     let by_path: BTreeMap<&[String], &Module> = modules.iter().map(|m| (&m.path[..], m)).collect();
     let mut edges: BTreeMap<&str, BTreeSet<&str>> = modules.iter().map(|m| (&m.file[..], BTreeSet::new())).collect();
     for module in modules {
@@ -90,7 +90,7 @@ fn circles(modules: &[Module]) -> Circles {
 }
 
 /// The circles of every crate, by the crate's name.
-pub fn all() -> std::io::Result<BTreeMap<String, Circles>> {
+pub(crate) fn all() -> std::io::Result<BTreeMap<String, Circles>> {
     let mut out = BTreeMap::new();
     let mut folders: Vec<_> = fs::read_dir(root().join("crates"))?.collect::<Result<_, _>>()?;
     folders.sort_by_key(|f| f.path());

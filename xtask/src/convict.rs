@@ -15,7 +15,7 @@ const MUST: usize = 95;
 const SECONDS: u64 = 120;
 
 /// Runs it; 1 if more faults escape than may.
-pub fn command(only: &[&str]) -> ExitCode {
+pub(crate) fn command(only: &[&str]) -> ExitCode {
     if lacking("faults --run") {
         return ExitCode::from(2);
     }
@@ -74,7 +74,7 @@ fn convicts(t: &&Tried) -> bool {
 }
 
 /// A program that the same build puts beside this one.
-pub fn beside(name: &str) -> PathBuf {
+pub(crate) fn beside(name: &str) -> PathBuf {
     let me = std::env::current_exe().unwrap_or_default();
     me.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }

@@ -20,7 +20,7 @@ const DEEPER: &[(&str, usize)] = &[
 ];
 
 /// Which modules below the crate's root use which.
-pub fn of_modules(modules: &[Module]) -> BTreeMap<String, BTreeSet<String>> {
+pub(crate) fn of_modules(modules: &[Module]) -> BTreeMap<String, BTreeSet<String>> {
     let top = |file: &str| {
         file.split('/')
             .next()
@@ -43,7 +43,7 @@ pub fn of_modules(modules: &[Module]) -> BTreeMap<String, BTreeSet<String>> {
 
 /// The level of every module. Modules that use one another in a circle would have none: they count as if the circle were cut
 /// where it was met again.
-pub fn levels(edges: &BTreeMap<String, BTreeSet<String>>) -> BTreeMap<&str, usize> {
+pub(crate) fn levels(edges: &BTreeMap<String, BTreeSet<String>>) -> BTreeMap<&str, usize> {
     fn level<'m>(
         module: &'m str,
         edges: &'m BTreeMap<String, BTreeSet<String>>,

@@ -126,7 +126,7 @@ fn list(step: usize, recorded: &BTreeMap<String, String>) -> Vec<String> {
 }
 
 /// Records the list.
-pub fn write() -> std::io::Result<()> {
+pub(crate) fn write() -> std::io::Result<()> {
     let mut text = String::from(HEADER);
     for l in list(1, &recorded().unwrap_or_default()) {
         let _ = write!(text, "\n{l}");
@@ -136,7 +136,7 @@ pub fn write() -> std::io::Result<()> {
 }
 
 /// Every `step`th line that the record contradicts or does not have: what is recorded, and what the tree yields.
-pub fn differences(step: usize) -> std::io::Result<Vec<(String, String)>> {
+pub(crate) fn differences(step: usize) -> std::io::Result<Vec<(String, String)>> {
     let recorded = recorded()?;
     let old = |new: &String| recorded.get(key(new)).cloned().unwrap_or_else(|| "nothing".to_owned());
     let pairs = list(step, &recorded).into_iter().map(|new| (old(&new), new));

@@ -1,7 +1,7 @@
 //! `explorer [--programs N] [--seed S]`: the explorer against itself and against brute force, on random programs of every contract:
 //! with and without merging, from the newest value and from the oldest, in both forms of recovery, on images as programs in any language
 //! see them, and state by state from the graph's own definition of a crash state. Between them, on programs of a few instructions, the
-//! crash states that the contracts of the x86 family and of relaxed consistency allow are those of their axioms and of an abstract machine; and conformance accuses a random persist order exactly if it
+//! crash states that the contracts of the x86 family and of relaxed consistency allow are those of their axioms and of an abstract machine; and conformance refuses a random persist order exactly if it
 //! leaves the crash states of its contract.
 
 #[path = "../../crates/fencepost-contract/tests/main/explore_common/mod.rs"]
@@ -26,7 +26,7 @@ const AGREE: [fn(&mut Stream, u64); 3] = [
 ];
 
 /// Runs it; 1 at the first program of which two searches say different things, 2 for arguments that are none.
-pub fn command(args: &[&str]) -> ExitCode {
+pub(crate) fn command(args: &[&str]) -> ExitCode {
     let (programs, seed) = match *args {
         [] => (Some(PROGRAMS), Some(1)),
         ["--programs", n] => (n.parse().ok(), Some(1)),
@@ -51,7 +51,7 @@ pub fn command(args: &[&str]) -> ExitCode {
 }
 
 /// How many programs are broken; or the first of which two searches say different things.
-pub fn compare(programs: u64, seed: u64) -> Result<u64, u64> {
+pub(crate) fn compare(programs: u64, seed: u64) -> Result<u64, u64> {
     let mut rng = Stream::new(seed, "explorer against itself");
     let mut broken = 0;
     for program in 0..programs {

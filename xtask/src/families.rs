@@ -22,7 +22,7 @@ const BASELINE: &str = "volatile";
 const SHOWN: usize = 3;
 
 /// Runs what of the grid is not in `folder` yet, and writes the page.
-pub fn command(folder: &str) -> ExitCode {
+pub(crate) fn command(folder: &str) -> ExitCode {
     match made(Path::new(folder)) {
         Ok(text) => write_pages(vec![(PAGE.into(), text)]),
         Err(e) => {

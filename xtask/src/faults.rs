@@ -4,7 +4,7 @@ use crate::sources::of_crates;
 
 /// One planted line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planted {
+pub(crate) struct Planted {
     /// Its name.
     pub name: String,
     /// The rule that it breaks.
@@ -38,7 +38,7 @@ fn planted_in(file: &str, source: &str) -> Vec<Planted> {
 }
 
 /// Every planted line of the workspace, by name.
-pub fn all() -> Vec<Planted> {
+pub(crate) fn all() -> Vec<Planted> {
     let mut found: Vec<Planted> = (of_crates().iter())
         .filter(|s| !s.0.contains("fencepost-kernel/src/fault"))
         .flat_map(|(file, text)| planted_in(file, text))
@@ -48,7 +48,7 @@ pub fn all() -> Vec<Planted> {
 }
 
 /// The file from which a build knows the names of all faults, and its text: one name a line.
-pub fn names_file() -> (String, String) {
+pub(crate) fn names_file() -> (String, String) {
     let mut names: Vec<String> = all().into_iter().map(|f| f.name).collect();
     names.dedup();
     (
@@ -58,7 +58,7 @@ pub fn names_file() -> (String, String) {
 }
 
 /// The file from which a build knows the names of all decisions (`decision!("name", condition)`), and its text: one name a line.
-pub fn decisions_file() -> (String, String) {
+pub(crate) fn decisions_file() -> (String, String) {
     let mut names = std::collections::BTreeSet::new();
     for (file, text) in of_crates() {
         if !file.contains("fencepost-kernel/src/fault") {
@@ -124,7 +124,7 @@ fn planted_lines_are_found() {
 }
 
 /// Whether this build lacks planted faults; then it says with which command one has them.
-pub fn lacking(task: &str) -> bool {
+pub(crate) fn lacking(task: &str) -> bool {
     if !fencepost_kernel::fault::ENABLED {
         eprintln!(
             "this build has no planted faults, and `{task}` plants them: \

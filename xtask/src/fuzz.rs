@@ -109,7 +109,7 @@ fn args(text: &str) {
 }
 
 /// Fuzzes every target, or the one of this name, each for this long; says what broke.
-pub fn run(only: Option<&str>, time: Duration) -> Result<(), String> {
+pub(crate) fn run(only: Option<&str>, time: Duration) -> Result<(), String> {
     let wanted = |t: &&Target| only.is_none_or(|name| t.name == name);
     let targets: Vec<&Target> = TARGETS.iter().filter(wanted).collect();
     if targets.is_empty() {
@@ -128,7 +128,7 @@ pub fn run(only: Option<&str>, time: Duration) -> Result<(), String> {
 }
 
 /// Reads `60s`, `500ms` or `2m`.
-pub fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let at = text.find(|c: char| !c.is_ascii_digit())?;
     let number: u64 = text[..at].parse().ok()?;
     match &text[at..] {
@@ -157,7 +157,7 @@ fn seeds(target: &str) -> Result<Vec<Vec<u8>>, String> {
     }
 }
 
-/// Tries the corpus, then mutations of it until the time is over. The answer is the number of inputs.
+/// Tries the corpus, then mutations of it until the time is over. Returns the number of inputs.
 fn fuzz(target: &Target, time: Duration) -> Result<u64, String> {
     let seeds = seeds(target.name)?;
     let (send, inputs) = mpsc::sync_channel::<String>(0);

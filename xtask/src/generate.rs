@@ -1,14 +1,14 @@
 //! Generated files, and the test that they are up to date.
 
 use fencepost_run::LabError;
-pub use fencepost_run::reference::explored_pages;
+pub(crate) use fencepost_run::reference::explored_pages;
 
 /// Generated files by name: the reference pages with their pictures, the columns of tables, the names of planted faults and of decisions, and the
 /// picture of the crates.
 ///
 /// # Errors
 /// A picture cannot be made, which is a defect.
-pub fn pages() -> Result<Vec<(String, String)>, LabError> {
+pub(crate) fn pages() -> Result<Vec<(String, String)>, LabError> {
     let mut pages = fencepost_run::reference::pages()?;
     pages.push(crate::faults::names_file());
     pages.push(crate::layout::picture());

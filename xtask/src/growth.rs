@@ -111,7 +111,7 @@ fn growth(points: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// Runs it; 1 where something grows faster than it should, 2 where something cannot be built or run.
-pub fn command(args: &[&str]) -> ExitCode {
+pub(crate) fn command(args: &[&str]) -> ExitCode {
     let full = args.first() == Some(&"--full");
     let named = if full { &args[1..] } else { args };
     if named.iter().any(|p| !PROGRAMS.contains(p)) {

@@ -11,7 +11,7 @@ const LEAST: f64 = 3.0;
 const USAGE: &str = "usage: cargo run --profile quick -p xtask -- inputs PAPER [--least PERCENT] [-o DIR]";
 
 /// Runs it; 1 if a parameter moves the headline and is neither stated by a source, nor an input, nor settled with a reason.
-pub fn command(args: &[&str]) -> ExitCode {
+pub(crate) fn command(args: &[&str]) -> ExitCode {
     let (mut paper, mut least, mut folder) = (None, LEAST, None);
     let mut rest = args.iter();
     while let Some(word) = rest.next() {

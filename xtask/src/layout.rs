@@ -118,7 +118,7 @@ fn svg(uses: &Uses) -> String {
 }
 
 /// The picture of the workspace as it stands, with its file.
-pub fn picture() -> (String, String) {
+pub(crate) fn picture() -> (String, String) {
     ("docs/layout.svg".to_owned(), svg(&imports()))
 }
 

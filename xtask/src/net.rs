@@ -79,7 +79,7 @@ fn listed(budget: Budget) -> Result<Vec<String>, String> {
 }
 
 /// Runs it; 1 if a run is anything but clean, 2 for other arguments and in builds without faults.
-pub fn command(args: &[&str]) -> ExitCode {
+pub(crate) fn command(args: &[&str]) -> ExitCode {
     let Some(budget) = read(args) else {
         eprintln!(
             "usage: cargo run -p xtask -- net [--minutes M | --seconds S | --runs N] [--design NAME] [--seed S] [--jobs J]"

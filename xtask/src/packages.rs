@@ -28,6 +28,12 @@ fn a_published_crate_says_what_it_is() {
         }
         let readme = fs::read_to_string(dir.join("README.md")).unwrap_or_default();
         assert!(readme.lines().count() > 4, "{}: README.md", dir.display());
+        // Links to those of the workspace, of which a package has copies.
+        for file in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let whole = fs::read(root().join(file)).expect("a readable licence");
+            let own = fs::read(dir.join(file)).unwrap_or_default();
+            assert_eq!(own, whole, "{}: {file}", dir.display());
+        }
     }
 }
 

@@ -17,7 +17,7 @@ struct Quoted {
 }
 
 /// The command `quotes --papers DIR`.
-pub fn command(folder: &str) -> ExitCode {
+pub(crate) fn command(folder: &str) -> ExitCode {
     match missing(Path::new(folder)) {
         Ok((all, missing)) => {
             for q in &missing {

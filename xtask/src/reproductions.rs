@@ -36,7 +36,7 @@ struct Kept {
 }
 
 /// Makes the pages of these papers, or of all; after `--check` compares them with what is kept.
-pub fn command(args: &[&str]) -> ExitCode {
+pub(crate) fn command(args: &[&str]) -> ExitCode {
     let (check, papers): (Vec<&str>, Vec<&str>) = args.iter().partition(|a| **a == "--check");
     let known = names();
     if let Some(unknown) = papers.iter().find(|p| !known.contains(p)) {

@@ -21,7 +21,7 @@ fn line(t: &Tried) -> String {
 }
 
 /// Runs them; 1 if a row does not turn, 2 for an unknown check or a build without switches.
-pub fn command(only: Option<&str>) -> ExitCode {
+pub(crate) fn command(only: Option<&str>) -> ExitCode {
     if crate::faults::lacking("rules") {
         return ExitCode::from(2);
     }

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 ///
 /// # Panics
 /// If the run that it is made from fails.
-pub fn page() -> (String, String) {
+pub(crate) fn page() -> (String, String) {
     let request = Request {
         program: "cq".into(),
         design: "delegated".into(),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// A source file as a module. Paths are from the crate's root, which is the empty path.
 #[derive(Clone, Debug, Default)]
-pub struct Module {
+pub(crate) struct Module {
     /// Its file, below `src`.
     pub file: String,
     /// Its path.
@@ -27,7 +27,7 @@ pub struct Module {
 }
 
 /// The modules of a `src` folder that are compiled outside tests.
-pub fn modules(src: &Path) -> std::io::Result<Vec<Module>> {
+pub(crate) fn modules(src: &Path) -> std::io::Result<Vec<Module>> {
     let mut all = Vec::new();
     for file in rust_files(src) {
         let text = fs::read_to_string(&file)?;
@@ -42,7 +42,7 @@ pub fn modules(src: &Path) -> std::io::Result<Vec<Module>> {
 }
 
 /// Reads one file.
-pub fn module(file: &str, text: &str) -> Module {
+pub(crate) fn module(file: &str, text: &str) -> Module {
     let mut path: Vec<String> = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if path.last().is_some_and(|l| l == "mod") || matches!(file, "lib.rs" | "main.rs") {
         path.pop();

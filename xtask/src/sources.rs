@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The workspace's root folder.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// Every Rust file of the crates, by its path below the root, with its text.
-pub fn of_crates() -> Vec<(String, String)> {
+pub(crate) fn of_crates() -> Vec<(String, String)> {
     let read = |p: PathBuf| {
         let text = fs::read_to_string(&p).expect("a readable source");
         (
@@ -22,7 +22,7 @@ pub fn of_crates() -> Vec<(String, String)> {
 }
 
 /// Rust files below a folder, by path.
-pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn rust_files(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else {
         return Vec::new();
     };
@@ -37,7 +37,7 @@ pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Writes pages of the repository, each with its path from the root.
-pub fn write_pages(pages: Vec<(String, String)>) -> ExitCode {
+pub(crate) fn write_pages(pages: Vec<(String, String)>) -> ExitCode {
     for (name, text) in pages {
         let path = root().join(&name);
         // What is as it was is not touched: a build that reads it would begin anew.

@@ -8,7 +8,7 @@ const LIST: &str = include_str!("../mutants/commands.txt");
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserCommand {
+pub(crate) struct UserCommand {
     /// The arguments.
     pub args: Vec<String>,
     /// How it must end.
@@ -19,7 +19,7 @@ pub struct UserCommand {
 ///
 /// # Errors
 /// A line is not understood.
-pub fn all() -> Result<Vec<UserCommand>, String> {
+pub(crate) fn all() -> Result<Vec<UserCommand>, String> {
     let lines = LIST
         .lines()
         .map(str::trim)
@@ -48,7 +48,7 @@ impl UserCommand {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn wrong(&self, program: &Path) -> std::io::Result<Option<String>> {
+    pub(crate) fn wrong(&self, program: &Path) -> std::io::Result<Option<String>> {
         let mut command = Command::new(program);
         command.args(&self.args).current_dir(crate::sources::root());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

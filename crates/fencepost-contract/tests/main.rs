@@ -4,6 +4,8 @@
 mod conformance;
 #[path = "main/cross_check.rs"]
 mod cross_check;
+#[path = "main/execution_recorder.rs"]
+mod execution_recorder;
 #[path = "main/explore_behaviour.rs"]
 mod explore_behaviour;
 #[path = "main/explore_bounded.rs"]
@@ -24,8 +26,6 @@ mod judged_by_value;
 mod observer;
 #[path = "main/recorded.rs"]
 mod recorded;
-#[path = "main/recorder.rs"]
-mod recorder;
 #[path = "main/recovery_fails.rs"]
 mod recovery_fails;
 #[path = "main/refusals.rs"]

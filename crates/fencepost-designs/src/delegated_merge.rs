@@ -1,7 +1,7 @@
 //! `delegated-merge`: delegated ordering with one epoch pointer per core.
 //!
 //! # Idea
-//! The plain rule closes the open epoch for everybody whenever anybody's FENCE drains. Here epochs of different cores
+//! The plain rule closes the open epoch of all cores whenever a FENCE of any core drains. Here epochs of different cores
 //! that are not ordered against one another share one epoch of the write queue, so fewer boundaries are made.
 //!
 //! # Paper

@@ -1,6 +1,6 @@
 //! What a design declares: the type of its entry in the registry, and what goes into it.
 //!
-//! Everything is plain data or a plain function, so that whatever holds for every design (a battery of tests, listings, pages,
+//! Everything is plain data or a plain function, so that whatever holds for every design (the battery of tests, listings, pages,
 //! storage costs) is written once over [`DesignInfo`] and needs no list of names.
 
 use crate::page::Page;
@@ -215,7 +215,7 @@ pub struct DesignInfo {
     pub sound: fn(Environment) -> bool,
     /// Every parameter with its default.
     pub params: fn() -> Vec<Field>,
-    /// Other values of parameters under which the promise holds as well; a battery tries each.
+    /// Other values of parameters under which the promise holds as well; the battery tries each.
     pub variants: &'static [Values],
     /// Every queue and buffer of the design at its smallest size (one, where that works).
     pub smallest: Values,

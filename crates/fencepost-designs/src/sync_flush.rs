@@ -26,7 +26,13 @@ pub(crate) struct SyncFlushes {
 impl SyncFlushes {
     /// The hardware thread asks for a flush of the line: it is complete, or under way. If none was, one is sent out now as
     /// `tag(serial)`; [`SyncFlushes::finished`] takes that serial number.
-    pub fn ask(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, tag: impl FnOnce(u32) -> u64) -> Asked {
+    pub(crate) fn ask(
+        &mut self,
+        cx: &mut dyn Cx,
+        hw_thread: HwThread,
+        line: LineAddr,
+        tag: impl FnOnce(u32) -> u64,
+    ) -> Asked {
         let known = self.under_way.iter().position(|f| f.line == line);
         if known.is_some_and(|i| !self.under_way[i].done) {
             return Asked::UnderWay;
@@ -48,13 +54,13 @@ impl SyncFlushes {
         Asked::SentOut
     }
     /// Whether a flush of the line is complete and waits to be asked for again.
-    pub fn is_complete(&self, line: LineAddr, now: &LineData) -> bool {
+    pub(crate) fn is_complete(&self, line: LineAddr, now: &LineData) -> bool {
         self.under_way
             .iter()
             .any(|f| f.line == line && f.done && f.words == now.words)
     }
     /// The flush with this number reached memory, or found nothing dirty.
-    pub fn finished(&mut self, serial: u32) {
+    pub(crate) fn finished(&mut self, serial: u32) {
         if let Some(f) = self.under_way.iter_mut().find(|f| f.serial == serial) {
             f.done = true;
         }

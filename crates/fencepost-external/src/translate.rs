@@ -176,7 +176,7 @@ impl Translation {
             kind => to.push(kind),
         }
     }
-    /// What the system does in a sync: it flushes what anybody stored to the range.
+    /// What the system does in a sync: it flushes what any thread stored to the range.
     fn write_back(&mut self, base: Addr, len: u64, to: &mut Vec<TraceKind>) {
         if len == 0 {
             return;
@@ -326,7 +326,7 @@ durable pm+0 : 0=1
         );
     }
     #[test]
-    fn a_sync_flushes_what_anybody_stored_there() {
+    fn a_sync_flushes_what_any_thread_stored_there() {
         let text = "fencepost-log 1\n1 store pm+0 1\n0 store pm+8192 1\n0 sync pm+0 4096\n0 sync pm+0 4096\n";
         let x86 = Dialect {
             flush: Some(Flush::Clwb),

@@ -10,7 +10,7 @@ use fencepost_kernel::{Addr, At, HwThread, LineAddr, Mem, Pm, Program, resident,
 
 /// The hottest of the program's resident data, as much as a cache of so many bytes holds, dealt out to the threads; the hottest line is
 /// the last.
-pub fn resident_lines<P: Program>(program: &P, threads: u32, cache: u64) -> Vec<(HwThread, LineAddr)> {
+pub(crate) fn resident_lines<P: Program>(program: &P, threads: u32, cache: u64) -> Vec<(HwThread, LineAddr)> {
     let lines = resident(&program.resident(), cache, 0, 1);
     let hotter = (0..lines.len()).rev();
     let thread = |i: usize| HwThread((i % threads as usize) as u8);

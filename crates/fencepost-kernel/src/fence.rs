@@ -40,7 +40,7 @@ pub enum Family {
     Proposed,
 }
 
-/// What a fence does, as far as anybody but its design can know.
+/// What a fence does, as far as it concerns more than its design.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct FenceProperties {
     /// Whose it is.
@@ -58,7 +58,7 @@ pub struct FenceProperties {
 }
 
 impl FenceProperties {
-    /// Does nothing that anybody but its design knows of: where the properties of an own fence begin, to be changed with `..`.
+    /// Does nothing outside of its design: where the properties of an own fence begin, to be changed with `..`.
     pub const NOTHING: FenceProperties = FenceProperties {
         family: Family::Proposed,
         orders_loads: false,

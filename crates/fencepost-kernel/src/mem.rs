@@ -175,9 +175,9 @@ pub trait Mem {
 
     /// Per-task committing, `PersistenceMalloc`: binds the lines of a range to a write sub-queue of the memory controller.
     ///
-    /// A range that is bound already answers its queue, and must be released as often as it was bound. Where no address-range
-    /// register is free, or the range shares lines with another one, nothing is bound and the answer is
-    /// [`QueueId::DEFAULT`], the queue of all lines outside the ranges.
+    /// Returns the queue; a range that is bound already keeps its own, and must be released as often as it was bound. Where no
+    /// address-range register is free, or the range shares lines with another one, nothing is bound and
+    /// [`QueueId::DEFAULT`] is returned, the queue of all lines outside the ranges.
     #[track_caller]
     fn bind(&mut self, _base: Addr, _len: u64) -> QueueId {
         QueueId::DEFAULT

@@ -93,7 +93,7 @@ mod tests {
     fn every_kind_lists_something_and_every_word_has_a_sentence() {
         for s in list(None).unwrap() {
             assert!(!s.entries.is_empty(), "{}", s.kind);
-            assert!(s.entries.iter().all(|e| !e.about.is_empty()), "{:?}", s);
+            assert!(s.entries.iter().all(|e| !e.about.is_empty()), "{s:?}");
         }
         assert!(list(Some("desings")).unwrap_err().to_string().contains("`designs`"));
     }

@@ -29,20 +29,20 @@ pub(crate) struct Place<D> {
 impl<D: Copy> Place<D> {
     /// Whether the key is there.
     #[inline(always)]
-    pub fn found(&self) -> bool {
+    pub(crate) fn found(&self) -> bool {
         self.entry.addr.0 != 0
     }
 }
 
 impl Chains {
     /// Reserves at least `buckets` buckets: the next power of two.
-    pub fn new(layout: &mut Layout, buckets: u64) -> Chains {
+    pub(crate) fn new(layout: &mut Layout, buckets: u64) -> Chains {
         let heads = Rows::new(layout, 8, buckets.max(1).next_power_of_two());
         Chains { heads }
     }
     /// The bucket of a key.
     #[inline(always)]
-    pub fn bucket(&self, key: u64) -> u64 {
+    pub(crate) fn bucket(&self, key: u64) -> u64 {
         rng::mix(key) & (self.heads.count() - 1)
     }
     #[inline(always)]
@@ -51,12 +51,12 @@ impl Chains {
     }
     /// Whether `at` is one of the buckets, and no part of an entry.
     #[inline(always)]
-    pub fn is_head(&self, at: Addr) -> bool {
+    pub(crate) fn is_head(&self, at: Addr) -> bool {
         self.heads.owns(at.0)
     }
     /// Follows the chain of `key`.
     #[inline(always)]
-    pub fn find<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64) -> Place<M::Dep> {
+    pub(crate) fn find<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64) -> Place<M::Dep> {
         tx.compute(sites::HASH_KEY);
         let mut link = self.head(key);
         loop {
@@ -73,7 +73,7 @@ impl Chains {
         }
     }
     /// Puts an entry, whose key is written, in front of its chain. Only before the run.
-    pub fn plant<M: Mem>(&self, m: &mut M, entry: At<M::Dep>, key: u64) {
+    pub(crate) fn plant<M: Mem>(&self, m: &mut M, entry: At<M::Dep>, key: u64) {
         let head = self.head(key);
         let first = m.load(head);
         m.store(entry.field(NEXT), first);
@@ -81,7 +81,7 @@ impl Chains {
         m.store(head, entry.pointer());
     }
     /// Reads the whole chain of `key` in a recovered memory: the key's entry (0: none), or what is wrong with the chain.
-    pub fn look_up<M: Mem<Dep = ()>>(
+    pub(crate) fn look_up<M: Mem<Dep = ()>>(
         &self,
         m: &mut M,
         key: u64,
@@ -113,7 +113,7 @@ impl Chains {
         Ok(found)
     }
     /// The buckets.
-    pub fn span(&self) -> Span {
+    pub(crate) fn span(&self) -> Span {
         self.heads.span()
     }
 }

@@ -10,11 +10,11 @@ pub(crate) struct Changed(Option<Rc<[LineAddr]>>);
 
 impl Changed {
     /// Asks the memory.
-    pub fn of<M: Mem<Dep = ()>>(m: &mut M, planted: Span) -> Changed {
+    pub(crate) fn of<M: Mem<Dep = ()>>(m: &mut M, planted: Span) -> Changed {
         Changed(m.changed_since_setup(planted).map(Rc::from))
     }
     /// Whether all of this part is as set-up left it, for certain. It lies in what was asked for.
-    pub fn none_in(&self, part: Span) -> bool {
+    pub(crate) fn none_in(&self, part: Span) -> bool {
         let (first, count) = part.lines();
         self.0.as_ref().is_some_and(|lines| {
             let next = lines.partition_point(|l| *l < first);

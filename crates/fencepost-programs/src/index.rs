@@ -91,7 +91,7 @@ mod tests {
                 probes += 1;
             }
         }
-        probes as f64 / count as f64
+        f64::from(probes) / count as f64
     }
     /// The tables of `tatp` and `tpcc`. With a random function a search takes (1 + 1 / (1 - 1/2)) / 2 = 1.5 steps when half of the slots
     /// are taken (Knuth, section 6.4); no table may cost a second one.

@@ -37,7 +37,7 @@ pub(crate) struct Linked {
 
 impl Linked {
     /// Whether a node begins at `at`. Recovery and audits trust no pointer before asking this.
-    pub fn is_node(&self, at: u64) -> bool {
+    pub(crate) fn is_node(&self, at: u64) -> bool {
         self.planted.owns(at) || self.pool.owns(Addr(at))
     }
     fn is_link(&self, at: u64) -> bool {
@@ -45,7 +45,7 @@ impl Linked {
     }
     /// Lets `link` lead to a new node, whose words are written.
     #[inline(always)]
-    pub fn link<M: Mem>(tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, node: At<M::Dep>) {
+    pub(crate) fn link<M: Mem>(tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, node: At<M::Dep>) {
         tx.step();
         tx.region(REGION_LINK, &[link.pointer(), node.pointer()]);
         tx.update(link, node.pointer());
@@ -53,7 +53,7 @@ impl Linked {
     }
     /// Takes the node that `link` leads to, whose own link is at `next`, out of its chain.
     #[inline(always)]
-    pub fn unlink<M: Mem>(tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, node: At<M::Dep>, next: u64) {
+    pub(crate) fn unlink<M: Mem>(tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, node: At<M::Dep>, next: u64) {
         let mut next = tx.read(node.field(next));
         if tx.slip(Variant::SemanticMistake) {
             next = Val::lit(0); // The mistake: the rest of the chain is cut off.
@@ -68,7 +68,7 @@ impl Linked {
         tx.free(node);
     }
     /// Redoes the link store of an interrupted region.
-    pub fn resume<M: Mem<Dep = ()>>(&self, m: &mut M, region: &Region<()>) -> Result<(), Violation> {
+    pub(crate) fn resume<M: Mem<Dep = ()>>(&self, m: &mut M, region: &Region<()>) -> Result<(), Violation> {
         let (link, to) = (region.inputs[0].v, region.inputs[1].v);
         if region.id != REGION_LINK || !self.is_link(link) || !(to == 0 || self.is_node(to)) {
             return Err(Violation {

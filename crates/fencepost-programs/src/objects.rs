@@ -109,7 +109,7 @@ impl Keys for Inserts {
         }
         inserts
     }
-    /// An insert finds nothing that anybody asks for.
+    /// What an insert finds is never asked for.
     fn outcome<M: Mem>(_: &[u64]) -> Outcome {
         Outcome { kind: 1, words: [0; 3] }
     }

@@ -64,7 +64,7 @@ impl Plan {
         };
         all().map_err(|e: LabError| raised(py, &e))
     }
-    /// Brings every cell to its end in a folder; the answer is that of each cell, as JSON: its key, or its error.
+    /// Brings every cell to its end in a folder; returns that of each cell, as JSON: its key, or its error.
     #[pyo3(signature = (folder, jobs, memory=None, progress=None))]
     fn run(
         &self,
@@ -88,7 +88,7 @@ impl Plan {
             json(&serde_json::json!({ "cells": cells, "tally": Tally(swept.tally) }))
         })
     }
-    /// The table of the cells that came to their ends, given as JSON as `run` answers.
+    /// The table of the cells that came to their ends, given as JSON as `run` returns it.
     fn table(&self, py: Python<'_>, folder: &Folder, cells: String) -> PyResult<PyTable> {
         without_lock(py, None, |_| {
             let cells: Vec<End> = read(&cells)?;
@@ -178,7 +178,7 @@ impl Folder {
             Ok((identity.key, there))
         })
     }
-    /// Keeps what [`simulate`] answered, if this version of fencepost simulated it; says whether its check found what must not happen.
+    /// Keeps what [`simulate`] returned, if this version of fencepost simulated it; says whether its check found what must not happen.
     fn keep(&self, py: Python<'_>, done: String) -> PyResult<bool> {
         without_lock(py, None, |_| {
             let done: Done = read(&done)?;

@@ -6,7 +6,7 @@ use crate::contents::Pending;
 use crate::executed;
 use crate::files::{descriptor, position};
 use crate::guest;
-use crate::recorder::Recorder;
+use crate::guest_recorder::Recorder;
 use crate::threads;
 use crate::work::KEPT;
 use fencepost_native::record::{Effect, Event, Mapping, View, call_name, effect};
@@ -51,7 +51,7 @@ fn missing(number: i64, [first, second, ..]: [u64; 6], result: i64) -> Option<St
 
 impl Recorder {
     /// Before a system call: others may go on while it lasts, unless it changes a persistent file.
-    pub fn call(&'static self, vcpu: u32, number: i64, arguments: [u64; 6]) {
+    pub(crate) fn call(&'static self, vcpu: u32, number: i64, arguments: [u64; 6]) {
         self.take();
         self.hands_on(vcpu, number, arguments);
         let mut pending = Pending {
@@ -171,17 +171,17 @@ impl Recorder {
             Err(why) => self.refuse_call(number, &why),
         }
     }
-    pub fn refuse_call(&self, number: i64, why: &str) {
+    pub(crate) fn refuse_call(&self, number: i64, why: &str) {
         let place = self.call_place();
         self.refuse(&call_name(number), why, &place);
     }
     /// The place of the system call that a thread is in.
-    pub fn call_place(&self) -> String {
+    pub(crate) fn call_place(&self) -> String {
         self.lock().place_of_call()
     }
 
     /// After a system call.
-    pub fn call_returned(&self, vcpu: u32, number: i64, result: i64) {
+    pub(crate) fn call_returned(&self, vcpu: u32, number: i64, result: i64) {
         let pending = PENDING.with(|p| std::mem::take(&mut *p.borrow_mut()));
         let effect = effect(number);
         if effect == Effect::Starts && result == 0 && forks(number, pending.arguments) {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Files whose code is mapped.
 #[derive(Default)]
-pub struct Code {
+pub(crate) struct Code {
     /// By first address: end, offset in the file, which module.
     ranges: BTreeMap<u64, (u64, u64, usize)>,
     modules: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Code {
 
 impl Code {
     /// The place of an address of code: module and offset in its file, `3+0x1234`.
-    pub fn place(&mut self, at: u64) -> String {
+    pub(crate) fn place(&mut self, at: u64) -> String {
         if self.find(at).is_none() {
             self.read();
         }
@@ -29,25 +29,25 @@ impl Code {
         }
     }
     /// The places of a stack's frames: `3+0x1234<3+0x999<1+0x123`.
-    pub fn stack(&mut self, at: u64, stack: u64, frame: u64) -> String {
+    pub(crate) fn stack(&mut self, at: u64, stack: u64, frame: u64) -> String {
         self.place(at);
         let frames = self.stacks.frames(at, stack, frame);
         let places: Vec<String> = frames.into_iter().map(|at| self.place(at)).collect();
         places.join("<")
     }
     /// Lines of the journal with the names of modules that it does not have yet.
-    pub fn news(&mut self) -> String {
+    pub(crate) fn untold_modules(&mut self) -> String {
         let new = self.modules.iter().enumerate().skip(self.told);
         let lines = new.map(|(i, path)| format!("module {i} {path}\n")).collect();
         self.told = self.modules.len();
         lines
     }
     /// What was mapped may not be there any more.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.ranges.clear();
     }
     /// In a forked process, which has a journal of its own.
-    pub fn tell_again(&mut self) {
+    pub(crate) fn tell_again(&mut self) {
         self.told = 0;
     }
     fn find(&self, at: u64) -> Option<(usize, u64)> {

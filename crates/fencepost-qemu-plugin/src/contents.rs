@@ -2,14 +2,14 @@
 
 use crate::files::{Content, store};
 use crate::guest::value;
-use crate::recorder::Recorder;
+use crate::guest_recorder::Recorder;
 use fencepost_native::record::{Event, pieces};
 
 const PAGE: u64 = 4096;
 
 /// A system call under way.
 #[derive(Default)]
-pub struct Pending {
+pub(crate) struct Pending {
     pub arguments: [u64; 6],
     /// Whether the turn was kept: nobody else changes the files meanwhile.
     pub kept: bool,
@@ -32,7 +32,7 @@ fn cut_off(event: Event, end: u64) -> Event {
 }
 
 impl Recorder {
-    pub fn synced_memory(&self, vcpu: u32, [start, length, flags, ..]: [u64; 6]) {
+    pub(crate) fn synced_memory(&self, vcpu: u32, [start, length, flags, ..]: [u64; 6]) {
         const MS_SYNC: u64 = 4;
         if flags & MS_SYNC == 0 {
             return;
@@ -49,7 +49,7 @@ impl Recorder {
             self.shared.persisted();
         }
     }
-    pub fn synced(&self, vcpu: u32, k: usize) {
+    pub(crate) fn synced(&self, vcpu: u32, k: usize) {
         let length = self.files.length(k).next_multiple_of(PAGE);
         let place = self.call_place();
         self.note(vcpu, &Event::Sync(k, 0, length), &place);
@@ -57,7 +57,7 @@ impl Recorder {
         self.shared.persisted();
     }
     /// The stores that a call has made to files, and the sync that it may contain.
-    pub fn written(&self, vcpu: u32, number: i64, pending: &Pending, count: Option<u64>) {
+    pub(crate) fn written(&self, vcpu: u32, number: i64, pending: &Pending, count: Option<u64>) {
         let place = self.call_place();
         for (k, from, to, was, before) in &pending.before {
             let now = match self.files.content(*k, *from, *to) {
@@ -81,7 +81,7 @@ impl Recorder {
         }
     }
     /// The system has stored to these pieces of memory.
-    pub fn filled(&self, vcpu: u32, memory: &[(u64, u64)]) {
+    pub(crate) fn filled(&self, vcpu: u32, memory: &[(u64, u64)]) {
         for (start, length) in memory {
             let found = self.lock().mappings.within(*start, *length);
             for m in found {

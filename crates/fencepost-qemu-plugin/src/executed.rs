@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What becomes of an `execve`.
-pub enum Plan {
+pub(crate) enum Plan {
     /// It is this command in place of the program.
     Emulated(Command),
     /// The system will refuse it.
@@ -23,7 +23,7 @@ pub enum Plan {
 const DEPTH: usize = 4;
 
 /// The running program.
-pub fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     // SAFETY: without precondition once the program is loaded; the path is a C string that stays.
     unsafe {
         let path = qemu::qemu_plugin_path_to_binary();
@@ -35,7 +35,7 @@ pub fn program() -> PathBuf {
 }
 
 /// How a program is executed under the emulator.
-pub fn prepare(options: &Options, [path, arguments, environment, ..]: [u64; 6]) -> Plan {
+pub(crate) fn prepare(options: &Options, [path, arguments, environment, ..]: [u64; 6]) -> Plan {
     let mut path = PathBuf::from(OsString::from_vec(guest::text(path)));
     if path == Path::new("/proc/self/exe") {
         path = program();
@@ -123,6 +123,6 @@ fn command(
     command
 }
 /// Becomes the command. It comes back if the system refuses; the emulator then tries the program itself, and says why.
-pub fn start(command: &mut Command) {
+pub(crate) fn start(command: &mut Command) {
     let _ = command.exec();
 }

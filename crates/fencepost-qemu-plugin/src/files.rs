@@ -16,17 +16,17 @@ const MOST_CONTENT: u64 = 256 << 20;
 const MOST_LENGTH: u64 = 1 << 32;
 
 /// The persistent files.
-pub struct Files {
+pub(crate) struct Files {
     paths: Vec<PathBuf>,
     shared: &'static Shared,
 }
 
 /// A descriptor of the program, which is one of this process.
-pub fn descriptor(fd: u64) -> String {
+pub(crate) fn descriptor(fd: u64) -> String {
     format!("/proc/self/fd/{}", fd as i32)
 }
 /// Position and flags of a descriptor.
-pub fn position(fd: u64) -> Option<(u64, u64)> {
+pub(crate) fn position(fd: u64) -> Option<(u64, u64)> {
     let about = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", fd as i32)).ok()?;
     let field = |name: &str| about.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
     let flags = u64::from_str_radix(field("flags:")?, 8).ok()?;
@@ -34,11 +34,11 @@ pub fn position(fd: u64) -> Option<(u64, u64)> {
 }
 
 impl Files {
-    pub fn new(paths: Vec<PathBuf>, shared: &'static Shared) -> Files {
+    pub(crate) fn new(paths: Vec<PathBuf>, shared: &'static Shared) -> Files {
         Files { paths, shared }
     }
     /// The persistent file behind a descriptor.
-    pub fn of(&self, fd: u64) -> Option<usize> {
+    pub(crate) fn of(&self, fd: u64) -> Option<usize> {
         let about = std::fs::metadata(descriptor(fd)).ok()?;
         (0..self.paths.len()).find(|k| self.is(*k, &about))
     }
@@ -54,21 +54,21 @@ impl Files {
         (file.device.load(Relaxed), file.inode.load(Relaxed))
     }
     /// Whether everything done to a file counts.
-    pub fn touched(&self, k: usize) -> bool {
+    pub(crate) fn touched(&self, k: usize) -> bool {
         self.shared.files[k].touched.load(Relaxed) != 0
     }
     /// All files of which everything counts.
-    pub fn all_touched(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn all_touched(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.paths.len()).filter(|k| self.touched(*k))
     }
     /// The files of which everything counts that `sync` makes durable, or `syncfs` with this descriptor: those of its file system.
-    pub fn synced_with(&self, syncfs: Option<u64>) -> Vec<usize> {
+    pub(crate) fn synced_with(&self, syncfs: Option<u64>) -> Vec<usize> {
         let device = syncfs.and_then(|fd| Some(std::fs::metadata(descriptor(fd)).ok()?.dev()));
         let there = |k: &usize| syncfs.is_none() || device == Some(self.identity(*k).0);
         self.all_touched().filter(there).collect()
     }
     /// Takes down what a file holds, the first time that it is written or mapped. The lines for the journal.
-    pub fn touch(&self, k: usize, fd: u64) -> Result<String, String> {
+    pub(crate) fn touch(&self, k: usize, fd: u64) -> Result<String, String> {
         if self.touched(k) {
             return Ok(self.measure(k));
         }
@@ -92,7 +92,7 @@ impl Files {
         Ok(lines)
     }
     /// What a file holds now, as lines for the journal.
-    pub fn held(&self, k: usize) -> Result<String, String> {
+    pub(crate) fn held(&self, k: usize) -> Result<String, String> {
         let mut lines = String::new();
         for (at, page) in self.content(k, 0, u64::MAX)?.0 {
             for (i, word) in page.chunks(8).enumerate() {
@@ -107,32 +107,32 @@ impl Files {
         Ok(lines)
     }
     /// Notes how long a file is now. The line for the journal, if it was never that long.
-    pub fn measure(&self, k: usize) -> String {
+    pub(crate) fn measure(&self, k: usize) -> String {
         let length = std::fs::metadata(&self.paths[k]).map_or(0, |m| m.len());
         self.reaches(k, length)
     }
     /// Notes that a file reaches so far.
-    pub fn reaches(&self, k: usize, length: u64) -> String {
+    pub(crate) fn reaches(&self, k: usize, length: u64) -> String {
         match self.shared.files[k].length.fetch_max(length, Relaxed) < length {
             true => format!("size {k} {length}\n"),
             false => String::new(),
         }
     }
     /// The largest length that a file had.
-    pub fn length(&self, k: usize) -> u64 {
+    pub(crate) fn length(&self, k: usize) -> u64 {
         self.shared.files[k].length.load(Relaxed)
     }
     /// Its length now.
-    pub fn length_now(&self, k: usize) -> u64 {
+    pub(crate) fn length_now(&self, k: usize) -> u64 {
         std::fs::metadata(&self.paths[k]).map_or(0, |m| m.len())
     }
     /// A file has this length when what happens to it begins to count.
-    pub fn begins_with(&self, k: usize, length: u64) {
+    pub(crate) fn begins_with(&self, k: usize, length: u64) {
         self.shared.files[k].first_length.store(length, Relaxed);
     }
     /// A file has another length: whether that is an event. What it grows before it is used is how it is laid out, and it starts from
     /// what it is when the region of interest begins.
-    pub fn resized(&self, k: usize, was: u64, is: u64, stored: bool) -> bool {
+    pub(crate) fn resized(&self, k: usize, was: u64, is: u64, stored: bool) -> bool {
         let file = &self.shared.files[k];
         let counts = self.shared.inside.load(Relaxed) != 0;
         if stored || is < was {
@@ -150,21 +150,21 @@ impl Files {
     }
     /// A file is mapped to be written: what it has of length is laid out. A fault in persistent memory (`MAP_SYNC`) makes it durable.
     /// Whether it was not.
-    pub fn is_used(&self, k: usize) -> bool {
+    pub(crate) fn is_used(&self, k: usize) -> bool {
         self.shared.files[k].laid_out.store(1, Relaxed);
         self.length_is_durable(k)
     }
     /// The length of a file is durable; whether it was not.
-    pub fn length_is_durable(&self, k: usize) -> bool {
+    pub(crate) fn length_is_durable(&self, k: usize) -> bool {
         self.shared.files[k].length_pending.swap(0, Relaxed) != 0
     }
     /// Whether a file that counts is no longer what its path names.
-    pub fn displaced(&self) -> Option<usize> {
+    pub(crate) fn displaced(&self) -> Option<usize> {
         let there = |k: usize| std::fs::metadata(&self.paths[k]).is_ok_and(|m| (m.dev(), m.ino()) == self.identity(k));
         self.all_touched().find(|k| !there(*k))
     }
     /// Whether a path belongs to a persistent file by its name: `pool-lock` to `pool`.
-    pub fn is_beside(&self, path: &str) -> bool {
+    pub(crate) fn is_beside(&self, path: &str) -> bool {
         let prefix = |p: &PathBuf| path.len() > p.as_os_str().len() && path.starts_with(&*p.to_string_lossy());
         self.paths.iter().any(prefix)
     }
@@ -173,7 +173,7 @@ impl Files {
     }
 
     /// What a range of a file holds now.
-    pub fn content(&self, k: usize, from: u64, to: u64) -> Result<Content, String> {
+    pub(crate) fn content(&self, k: usize, from: u64, to: u64) -> Result<Content, String> {
         let file = File::open(&self.paths[k]).map_err(|e| self.because(k, &e))?;
         let length = file.metadata().map_or(0, |m| m.len());
         if length > MOST_LENGTH {
@@ -215,11 +215,11 @@ impl Files {
 
 /// What a range of a file holds: pages that are not all zero, by their offsets. What lies outside the range is zero in them.
 #[derive(Default)]
-pub struct Content(BTreeMap<u64, Vec<u8>>);
+pub(crate) struct Content(BTreeMap<u64, Vec<u8>>);
 
 impl Content {
     /// The stores to file `k` that make `self` of `before`, each for an aligned piece of a word.
-    pub fn stores_since(&self, before: &Content, k: usize) -> Vec<Event> {
+    pub(crate) fn stores_since(&self, before: &Content, k: usize) -> Vec<Event> {
         let pages: BTreeSet<u64> = self.0.keys().chain(before.0.keys()).copied().collect();
         let mut stores = Vec::new();
         for page in pages {
@@ -255,7 +255,7 @@ impl Content {
 }
 
 /// A store by the system: what it copies is durable by a sync only, as far as the program may rely on it.
-pub fn store(file: usize, offset: u64, value: u64, bytes: u64) -> Event {
+pub(crate) fn store(file: usize, offset: u64, value: u64, bytes: u64) -> Event {
     Event::Store {
         file,
         offset,

@@ -2,7 +2,7 @@
 
 use crate::files::descriptor;
 use crate::guest;
-use crate::recorder::Recorder;
+use crate::guest_recorder::Recorder;
 use fencepost_native::record::{Effect, effect};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::sync::atomic::Ordering::Relaxed;
@@ -39,7 +39,7 @@ fn way(number: i64, [_, what, lock, ..]: [u64; 6]) -> Option<(Way, bool)> {
 
 impl Recorder {
     /// Before a call: what the thread did comes before what others do that are handed something by it.
-    pub fn hands_on(&self, vcpu: u32, number: i64, arguments: [u64; 6]) {
+    pub(crate) fn hands_on(&self, vcpu: u32, number: i64, arguments: [u64; 6]) {
         // Who has done nothing has nothing to hand on.
         let known = || self.is_known(vcpu);
         if let Some(at) = self.handed(number, arguments, Way::On).filter(|_| known()) {
@@ -47,7 +47,7 @@ impl Recorder {
         }
     }
     /// After a call: what the thread does from here on comes after what those did that handed it something.
-    pub fn takes_over(&self, vcpu: u32, number: i64, arguments: [u64; 6]) {
+    pub(crate) fn takes_over(&self, vcpu: u32, number: i64, arguments: [u64; 6]) {
         if let Some(at) = self.handed(number, arguments, Way::Over) {
             self.look(vcpu, at);
         }

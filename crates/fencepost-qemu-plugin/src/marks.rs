@@ -1,8 +1,8 @@
 //! Functions of the program whose calls mean something to a recording: where it begins, what is acknowledged.
 
 use crate::executed::program;
+use crate::guest_recorder::Recorder;
 use crate::qemu;
-use crate::recorder::Recorder;
 use fencepost_native::record::Event;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// What a call of a function means.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub(crate) enum Mark {
     /// The region of interest begins.
     Region,
     /// What the thread did before is acknowledged.
@@ -18,7 +18,7 @@ pub enum Mark {
 }
 
 /// The functions, by their addresses in the running program.
-pub fn find(recorder: &Recorder) -> HashMap<u64, Mark> {
+pub(crate) fn find(recorder: &Recorder) -> HashMap<u64, Mark> {
     let options = &recorder.options;
     let wanted = [
         (&options.region, Mark::Region),
@@ -69,7 +69,7 @@ pub fn find(recorder: &Recorder) -> HashMap<u64, Mark> {
 
 impl Recorder {
     /// A function is called whose calls mean something.
-    pub fn marked(&self, vcpu: u32, mark: Mark, at: u64) {
+    pub(crate) fn marked(&self, vcpu: u32, mark: Mark, at: u64) {
         self.take();
         match mark {
             Mark::Region => self.begin_region(),
@@ -89,7 +89,7 @@ impl Recorder {
         }
     }
     /// The region of interest begins, if it has not yet: what the files hold now is what it starts from.
-    pub fn begin_region(&self) {
+    pub(crate) fn begin_region(&self) {
         if self.shared.inside.swap(1, Relaxed) != 0 {
             return;
         }

@@ -14,18 +14,18 @@ fn bit(address: u64) -> (usize, u64) {
     ((bit / 64) as usize, 1 << (bit % 64))
 }
 /// False if no atomic has accessed the word of this address.
-pub fn may_be_met(address: u64) -> bool {
+pub(crate) fn may_be_met(address: u64) -> bool {
     let (word, mask) = bit(address);
     FILTER[word].load(Relaxed) & mask != 0
 }
 
 /// The words, and who knows what they hold now.
 #[derive(Default)]
-pub struct Met(HashMap<u64, HashSet<u32>>);
+pub(crate) struct Met(HashMap<u64, HashSet<u32>>);
 
 impl Met {
     /// An atomic of a thread has accessed a word.
-    pub fn at(&mut self, address: u64, thread: u32) {
+    pub(crate) fn at(&mut self, address: u64, thread: u32) {
         let (word, mask) = bit(address);
         FILTER[word].fetch_or(mask, Relaxed);
         let knows = self.0.entry(address & !7).or_default();
@@ -33,7 +33,7 @@ impl Met {
         knows.insert(thread);
     }
     /// A thread accesses a word plainly: whether that is to be known. What it has read once it need not read again.
-    pub fn is_news(&mut self, address: u64, thread: u32, store: bool) -> bool {
+    pub(crate) fn is_news(&mut self, address: u64, thread: u32, store: bool) -> bool {
         let Some(knows) = self.0.get_mut(&(address & !7)) else {
             return false;
         };
@@ -43,7 +43,7 @@ impl Met {
         knows.insert(thread) || store
     }
     /// A thread has ended: its number may be another's after it.
-    pub fn forget(&mut self, thread: u32) {
+    pub(crate) fn forget(&mut self, thread: u32) {
         self.0.values_mut().for_each(|knows| {
             knows.remove(&thread);
         });

@@ -13,7 +13,7 @@ use crate::guest;
 use crate::served::Served;
 
 /// An observation in progress.
-pub struct Observer {
+pub(crate) struct Observer {
     /// The files of the image, as they are named.
     named: Vec<(u64, String)>,
     images: Mutex<Vec<ImageFile>>,
@@ -48,7 +48,7 @@ const MMAP: i64 = 9;
 impl Observer {
     /// Starts observing the reads of the files of an image, given with the offsets of their content in persistent memory; they
     /// are written to `to`.
-    pub fn new(named: &[(u64, &str)], to: &str, served: Option<Served>) -> Result<Observer, String> {
+    pub(crate) fn new(named: &[(u64, &str)], to: &str, served: Option<Served>) -> Result<Observer, String> {
         let named: Vec<(u64, String)> = named.iter().map(|(at, path)| (*at, (*path).to_owned())).collect();
         let images = files(&named)?;
         let length = images.iter().map(|i| i.offset + i.length).max().unwrap_or(0);
@@ -71,12 +71,12 @@ impl Observer {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// Whether one of these addresses may be of a mapping of the image.
-    pub fn may_be_image(&self, from: u64, to: u64) -> bool {
+    pub(crate) fn may_be_image(&self, from: u64, to: u64) -> bool {
         to > self.span[0].load(Relaxed) && from < self.span[1].load(Relaxed)
     }
 
     /// After a memory access.
-    pub fn memory(&self, store: bool, bytes: u64, address: u64) {
+    pub(crate) fn memory(&self, store: bool, bytes: u64, address: u64) {
         let mut inner = self.lock();
         let Inner { reads, mappings, .. } = &mut *inner;
         let mut note = |at: u64, bytes: u64| {
@@ -99,7 +99,7 @@ impl Observer {
         }
     }
     /// A block of instructions was translated.
-    pub fn translated(&self, at: u64) {
+    pub(crate) fn translated(&self, at: u64) {
         if let Some(served) = &self.served {
             served.translated(at);
         }
@@ -112,7 +112,7 @@ impl Observer {
         }
     }
     /// Before a system call.
-    pub fn call(&self, number: i64, arguments: [u64; 6]) {
+    pub(crate) fn call(&self, number: i64, arguments: [u64; 6]) {
         if std::process::id() != self.process.load(Relaxed) {
             return;
         }
@@ -162,7 +162,7 @@ impl Observer {
             .any(|(at, n)| mappings.find(at).is_some() || mappings.find(at.wrapping_add(n)).is_some())
     }
     /// After a system call.
-    pub fn call_returned(&self, number: i64, result: i64) {
+    pub(crate) fn call_returned(&self, number: i64, result: i64) {
         let mut inner = self.lock();
         let (arguments, position) = inner.under_way;
         match call(number) {
@@ -216,7 +216,7 @@ impl Observer {
         self.images.lock().ok()?.iter().find(same).map(|i| i.offset)
     }
     /// At the end of the program.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         if std::process::id() == self.process.load(Relaxed)
             && let Err(e) = std::fs::write(&self.to, self.lock().reads.text())
         {

@@ -4,7 +4,7 @@ use fencepost_native::record::{MOST_FILES, Schedule};
 use std::path::{Path, PathBuf};
 
 /// A recording, as every process of the program reads it.
-pub struct Options {
+pub(crate) struct Options {
     /// Folder in which journals and shared state lie.
     pub folder: PathBuf,
     /// The persistent files.
@@ -29,7 +29,7 @@ pub struct Options {
 
 impl Options {
     /// Reads them.
-    pub fn read(folder: &Path) -> Result<Options, String> {
+    pub(crate) fn read(folder: &Path) -> Result<Options, String> {
         let path = folder.join("options");
         let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut options = Options {

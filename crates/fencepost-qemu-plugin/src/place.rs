@@ -4,7 +4,7 @@ use fencepost_native::record::Class;
 use std::sync::OnceLock;
 
 /// An instruction that may be recorded.
-pub struct Place {
+pub(crate) struct Place {
     /// Its address.
     pub at: u64,
     /// The address after it.

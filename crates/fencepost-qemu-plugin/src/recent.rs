@@ -10,7 +10,7 @@ thread_local! {
 }
 
 /// Whether a thread accesses a line of volatile memory that it has not accessed lately.
-pub fn is_new(line: u64) -> bool {
+pub(crate) fn is_new(line: u64) -> bool {
     LINES.with(|lines| {
         let known = &mut lines.borrow_mut()[line as usize % RECENT];
         std::mem::replace(known, line) != line

@@ -28,7 +28,7 @@ struct Part {
 ///
 /// # Errors
 /// Why this QEMU is not one that we know.
-pub fn make_readable() -> Result<(), String> {
+pub(crate) fn make_readable() -> Result<(), String> {
     // SAFETY: as in `own_cpu`.
     if unsafe { qemu::dlsym(std::ptr::null_mut(), c"thread_cpu".as_ptr()) }.is_null() {
         return Err("QEMU's variable with a thread's vCPU was not found".into());
@@ -86,27 +86,23 @@ fn bytes(part: &Part) -> &'static [u8] {
     unsafe { std::slice::from_raw_parts(part.from as *const u8, part.to - part.from) }
 }
 fn find_name(parts: &[Part], helper: &[u8]) -> Option<usize> {
-    let readable = parts.iter().filter(|p| p.readable && !p.writable);
-    readable
-        .filter_map(|p| {
-            bytes(p)
-                .windows(helper.len())
-                .position(|w| w == helper)
-                .map(|i| p.from + i + 1)
-        })
-        .next()
+    let mut readable = parts.iter().filter(|p| p.readable && !p.writable);
+    readable.find_map(|p| {
+        bytes(p)
+            .windows(helper.len())
+            .position(|w| w == helper)
+            .map(|i| p.from + i + 1)
+    })
 }
 fn find_entry(parts: &[Part], name: usize) -> Option<usize> {
     let wanted = name.to_ne_bytes();
-    let readable = parts.iter().filter(|p| p.readable);
-    readable
-        .filter_map(|p| {
-            bytes(p)
-                .chunks_exact(8)
-                .position(|w| w == wanted)
-                .map(|i| p.from + i * 8)
-        })
-        .next()
+    let mut readable = parts.iter().filter(|p| p.readable);
+    readable.find_map(|p| {
+        bytes(p)
+            .chunks_exact(8)
+            .position(|w| w == wanted)
+            .map(|i| p.from + i * 8)
+    })
 }
 
 /// The debugger's numbers of the registers, in the order of encodings (`rax rcx rdx rbx rsp rbp rsi rdi r8 ..`).
@@ -114,7 +110,7 @@ const DEBUGGER: [c_int; 16] = [0, 2, 3, 1, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14,
 
 /// Instruction pointer, stack pointer and frame pointer of the vCPU whose callback runs. In the callback of a memory access
 /// the first may be that of an earlier instruction.
-pub fn frame() -> [u64; 3] {
+pub(crate) fn frame() -> [u64; 3] {
     [16, 7, 6].map(numbered)
 }
 /// A guest register, in a callback.
@@ -150,7 +146,7 @@ fn numbered(register: c_int) -> u64 {
             qemu::g_byte_array_set_size(*buffer, 0);
             qemu::x86_cpu_gdb_read_register(cpu, *buffer, register);
             match (**buffer).length {
-                8 => ((**buffer).data as *const u64).read_unaligned(),
+                8 => (**buffer).data.cast::<u64>().read_unaligned(),
                 _ => 0,
             }
         }
@@ -158,7 +154,7 @@ fn numbered(register: c_int) -> u64 {
 }
 
 /// The address of an operand of an instruction that ends at `next`.
-pub fn address(operand: &Operand, next: u64) -> u64 {
+pub(crate) fn address(operand: &Operand, next: u64) -> u64 {
     let base = operand.base.map_or(0, read);
     let index = operand.index.map_or(0, |(r, scale)| read(r).wrapping_mul(scale.into()));
     let start = if operand.from_next { next } else { 0 };
@@ -168,7 +164,7 @@ pub fn address(operand: &Operand, next: u64) -> u64 {
 }
 
 /// What a block of instructions is translated for: the vCPU, and the mode that it is in.
-pub struct Flags {
+pub(crate) struct Flags {
     /// The vCPU of this thread.
     pub cpu: *mut c_void,
     /// QEMU's `hflags`, and what of the flags of x86 counts as mode.
@@ -176,7 +172,7 @@ pub struct Flags {
 }
 
 /// The mode of this thread's vCPU, in a system call of it. `None` if it is not found where QEMU 7.2 has it.
-pub fn flags() -> Option<Flags> {
+pub(crate) fn flags() -> Option<Flags> {
     /// Bytes of a vCPU in which its registers begin.
     const SEARCHED: usize = 4096;
     /// Words from the first register to `hflags`: 16 registers, instruction pointer, flags, three of the lazy flags, one for two halves.

@@ -19,7 +19,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A program before and while it is copied.
-pub struct Served {
+pub(crate) struct Served {
     control: Mutex<Option<File>>,
     /// The standard input of each copy.
     input: PathBuf,
@@ -39,7 +39,7 @@ const CONTROL: i32 = 200;
 
 impl Served {
     /// Takes the socket that is the standard input, and puts the image there.
-    pub fn new(input: &str, output: &str, folder: &str) -> Result<Served, String> {
+    pub(crate) fn new(input: &str, output: &str, folder: &str) -> Result<Served, String> {
         let told = |e: rustix::io::Errno| format!("standard input: {e}");
         let control = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), CONTROL).map_err(told)?;
         let served = Served {
@@ -65,13 +65,13 @@ impl Served {
         rustix::stdio::dup2_stderr(&output)
     }
     /// A block of instructions was translated.
-    pub fn translated(&self, at: u64) {
+    pub(crate) fn translated(&self, at: u64) {
         if !self.waits.load(Relaxed) {
             self.warm.note(at);
         }
     }
     /// Before a system call: serves, if what comes may depend on the image. True in a copy.
-    pub fn copied(&self, number: i64, arguments: &[u64; 6]) -> bool {
+    pub(crate) fn copied(&self, number: i64, arguments: &[u64; 6]) -> bool {
         const SET_TID_ADDRESS: i64 = 218;
         if !self.waits.load(Relaxed) {
             return false;

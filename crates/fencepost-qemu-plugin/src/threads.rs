@@ -3,7 +3,7 @@
 //! Each begin and each end is a word of its own, which one of them writes and the other reads.
 
 use crate::guest::word;
-use crate::recorder::Recorder;
+use crate::guest_recorder::Recorder;
 use fencepost_native::record::Event;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,7 +12,7 @@ const BEGINS: u64 = 0x20_0000_0000;
 const ENDS: u64 = 0x21_0000_0000;
 
 /// This thread's number in the system.
-pub fn own() -> u32 {
+pub(crate) fn own() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
 /// The word of a thread's or a process's begin.
@@ -20,31 +20,31 @@ fn begin_of(thread: u32) -> u64 {
     BEGINS + u64::from(thread) * 8
 }
 /// The word of its end.
-pub fn end_of(thread: u32) -> u64 {
+pub(crate) fn end_of(thread: u32) -> u64 {
     ENDS + u64::from(thread) * 8
 }
 
 impl Recorder {
     /// A thread has come to a meeting and goes on.
-    pub fn meet(&self, vcpu: u32, at: u64) {
+    pub(crate) fn meet(&self, vcpu: u32, at: u64) {
         self.note(vcpu, &Event::Meet(at, 1), "the system");
     }
     /// A thread, or a process by its last thread, ends.
-    pub fn ends(&self, vcpu: u32, thread: u32) {
+    pub(crate) fn ends(&self, vcpu: u32, thread: u32) {
         if self.is_known(vcpu) {
             self.meet(vcpu, end_of(thread));
         }
     }
     /// A thread comes after whoever was at a meeting.
-    pub fn look(&self, vcpu: u32, at: u64) {
+    pub(crate) fn look(&self, vcpu: u32, at: u64) {
         self.note(vcpu, &Event::Look(at), "the system");
     }
     /// A thread's first event: it comes after what its creator did.
-    pub fn begun(&self, vcpu: u32) {
+    pub(crate) fn begun(&self, vcpu: u32) {
         self.look(vcpu, begin_of(own()));
     }
     /// A thread or a process was started.
-    pub fn started(&self, vcpu: u32, thread: u32, [flags, _, _, word, ..]: [u64; 6]) {
+    pub(crate) fn started(&self, vcpu: u32, thread: u32, [flags, _, _, word, ..]: [u64; 6]) {
         const CLEAR_AT_END: u64 = 0x20_0000;
         self.meet(vcpu, begin_of(thread));
         if flags & CLEAR_AT_END != 0 && word != 0 {
@@ -56,7 +56,7 @@ impl Recorder {
         }
     }
     /// A thread reads a word that the system clears when another thread ends: how `pthread_join` waits.
-    pub fn may_join(&self, vcpu: u32, address: u64) {
+    pub(crate) fn may_join(&self, vcpu: u32, address: u64) {
         let ended = self.lock().ends.get(&(address & !7)).copied();
         if let Some(thread) = ended.filter(|_| word(address) as u32 == 0 || word(address) >> 32 == 0) {
             self.look(vcpu, end_of(thread));

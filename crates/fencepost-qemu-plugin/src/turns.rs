@@ -1,6 +1,6 @@
 //! The turns of this process's threads: when one begins, and how long it is.
 
-use crate::recorder::Recorder;
+use crate::guest_recorder::Recorder;
 use crate::work::{EXECUTED, KEPT, progress};
 use fencepost_native::record::{Schedule, Turn};
 use std::cell::{Cell, RefCell};
@@ -24,7 +24,7 @@ thread_local! {
 
 impl Recorder {
     /// Acts on this thread's place among those that take turns.
-    pub fn turn<R>(&self, act: impl FnOnce(&mut Turn) -> R) -> R {
+    pub(crate) fn turn<R>(&self, act: impl FnOnce(&mut Turn) -> R) -> R {
         TURN.with(|t| {
             act(t
                 .borrow_mut()
@@ -32,7 +32,7 @@ impl Recorder {
         })
     }
     /// Makes it this thread's turn, if it is not.
-    pub fn take(&self) {
+    pub(crate) fn take(&self) {
         let mine = MINE.get();
         if mine == 0 || !self.shared.is_turn_of(mine) {
             MINE.set(self.turn(Turn::take));
@@ -45,11 +45,11 @@ impl Recorder {
         }
     }
     /// Others may go on.
-    pub fn leave(&self) {
+    pub(crate) fn leave(&self) {
         self.give(|t| t.leave());
     }
     /// The same, before a call in which this thread may sleep.
-    pub fn leave_asleep(&self) {
+    pub(crate) fn leave_asleep(&self) {
         self.give(|t| t.leave_asleep());
     }
     fn give(&self, give: impl FnOnce(&mut Turn)) {
@@ -59,14 +59,14 @@ impl Recorder {
         }
     }
     /// This program becomes another.
-    pub fn forget(&self, vcpu: u32) {
+    pub(crate) fn forget(&self, vcpu: u32) {
         self.take();
         self.lock().forget(vcpu);
         self.leave();
         self.turn(Turn::forget);
     }
     /// A forked process begins, in its only thread.
-    pub fn forked(&self) {
+    pub(crate) fn forked(&self) {
         MINE.set(0);
         KEPT.store(false, Relaxed);
         self.turn(Turn::forked);
@@ -75,12 +75,12 @@ impl Recorder {
         self.restart(process);
     }
     /// Instructions of this thread since it was last asked.
-    pub fn work(&self) -> u64 {
+    pub(crate) fn work(&self) -> u64 {
         let now = EXECUTED.load(Relaxed);
         WORK.replace(0) + now.saturating_sub(SINCE.replace(now))
     }
     /// After an access. Where threads meet, as at locks, another one is likely to come in: what a thread does too late shows there.
-    pub fn count_turn(&self, meets: bool) {
+    pub(crate) fn count_turn(&self, meets: bool) {
         const ONE_IN: u64 = 4;
         if meets && self.options.schedule != Schedule::Fair && self.turn(|t| t.chance(ONE_IN)) == 0 {
             LEFT.set(0);
@@ -98,7 +98,7 @@ impl Recorder {
         }
     }
     /// Before something becomes durable: what others do while it is not is where mistakes show.
-    pub fn before_durable(&self) {
+    pub(crate) fn before_durable(&self) {
         if self.shared.several.load(Relaxed) != 0 {
             WORK.set(WORK.get() + EXECUTED.load(Relaxed).saturating_sub(SINCE.get()));
             self.turn(|t| t.stand_back(TURNS_BACK * self.options.quantum));
@@ -106,7 +106,7 @@ impl Recorder {
         }
     }
     /// A thread was started, and waits for its first turn.
-    pub fn may_begin_later(&self, thread: u32) {
+    pub(crate) fn may_begin_later(&self, thread: u32) {
         self.turn(|t| t.begin_later(thread, TURNS_TOGETHER * self.options.quantum));
     }
     /// Memory callbacks until another thread may have its turn, by chance. With odd seeds short ones are as likely as long ones, so
@@ -123,7 +123,7 @@ impl Recorder {
         }
     }
     /// At the end of the program, or of a thread.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.leave();
         self.turn(Turn::forget);
     }

@@ -11,7 +11,7 @@ use std::io::Read;
 const MOST_FRAMES: usize = 24;
 
 /// Unwinds stacks.
-pub struct Stacks {
+pub(crate) struct Stacks {
     unwinder: UnwinderX86_64<Vec<u8>>,
     cache: CacheX86_64,
 }
@@ -27,7 +27,7 @@ impl Default for Stacks {
 
 impl Stacks {
     /// A file is mapped: `length` bytes from `offset` on at `start`. Nothing is known of one that is no program with code there.
-    pub fn add(&mut self, path: &str, start: u64, length: u64, offset: u64) -> Option<()> {
+    pub(crate) fn add(&mut self, path: &str, start: u64, length: u64, offset: u64) -> Option<()> {
         // What is mapped may be anything, and large.
         let mut magic = [0; 4];
         File::open(path).and_then(|mut f| f.read_exact(&mut magic)).ok()?;
@@ -67,7 +67,7 @@ impl Stacks {
         Some(())
     }
     /// Addresses in the frames of a stack: where it is, and then of each call.
-    pub fn frames(&mut self, at: u64, stack: u64, frame: u64) -> Vec<u64> {
+    pub(crate) fn frames(&mut self, at: u64, stack: u64, frame: u64) -> Vec<u64> {
         let mut read = |address: u64| match address >= stack {
             true => guest::read(address).ok_or(()),
             false => Err(()),

@@ -2,7 +2,7 @@
 
 use crate::files::descriptor;
 use crate::guest;
-use crate::recorder::Recorder;
+use crate::guest_recorder::Recorder;
 use crate::work::KEPT;
 use fencepost_native::record::{Effect, Waits, Woken, effect, waits};
 use std::cell::RefCell;
@@ -21,11 +21,11 @@ thread_local! {
 
 impl Recorder {
     /// This thread is about to end, and gives its turn back once it has.
-    pub fn at_the_end(&'static self) {
+    pub(crate) fn at_the_end(&'static self) {
         END.with(|end| end.replace(Some(End(self))));
     }
     /// Whether the thread may wait for others in a system call.
-    pub fn may_wait(&self, number: i64, arguments: &[u64; 6]) -> bool {
+    pub(crate) fn may_wait(&self, number: i64, arguments: &[u64; 6]) -> bool {
         match waits(number, arguments) {
             Waits::Never | Waits::Wakes | Waits::Feeds => false,
             // A thread that ends has its turn until it has told those that wait for its end.
@@ -34,8 +34,8 @@ impl Recorder {
             Waits::WhileEqual => guest::value(arguments[0], 4) as u32 == arguments[2] as u32,
         }
     }
-    /// Those that a call has woken or started are there before anybody goes on.
-    pub fn settle(&self, number: i64, arguments: &[u64; 6], before: u32, result: u64) {
+    /// Those that a call has woken or started are there before any thread goes on.
+    pub(crate) fn settle(&self, number: i64, arguments: &[u64; 6], before: u32, result: u64) {
         if self.shared.several.load(Relaxed) == 0 {
             return;
         }
@@ -54,7 +54,7 @@ impl Recorder {
         KEPT.store(kept, Relaxed);
     }
     /// A thread has ended, for the program too.
-    pub fn gone(&self) {
+    pub(crate) fn gone(&self) {
         if self.shared.several.load(Relaxed) != 0 {
             self.settled(Woken::Some);
         }

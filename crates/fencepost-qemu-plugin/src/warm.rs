@@ -18,14 +18,14 @@ struct Blocks {
 }
 
 /// What copies have translated.
-pub struct Warm {
+pub(crate) struct Warm {
     blocks: &'static Blocks,
     known: Mutex<(usize, HashSet<u64>)>,
 }
 
 impl Warm {
     /// Nothing yet.
-    pub fn new() -> Result<Warm, String> {
+    pub(crate) fn new() -> Result<Warm, String> {
         // SAFETY: a new mapping that is never unmapped; every field is an atomic, for which zeroes are a value.
         let blocks = unsafe {
             mmap_anonymous(
@@ -43,7 +43,7 @@ impl Warm {
     }
     /// Before the first copy. With the first shared mapping the emulator translates everything anew, for several threads; every copy
     /// maps its image.
-    pub fn begin(&self) {
+    pub(crate) fn begin(&self) {
         const PAGE: u64 = 4096;
         /// `PROT_READ`; `MAP_SHARED` and `MAP_ANONYMOUS`.
         const MAPPING: [i32; 2] = [1, 1 | 0x20];
@@ -60,14 +60,14 @@ impl Warm {
         }
     }
     /// A copy translates a block.
-    pub fn note(&self, at: u64) {
+    pub(crate) fn note(&self, at: u64) {
         let number = self.blocks.count.fetch_add(1, Relaxed) as usize;
         if let Some(place) = self.blocks.at.get(number) {
             place.store(at, Relaxed);
         }
     }
     /// Translates what the last copy had to translate.
-    pub fn translate(&self) {
+    pub(crate) fn translate(&self) {
         let Ok(mut known) = self.known.lock() else {
             return;
         };

@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Instructions executed by whoever has the turn.
-pub static EXECUTED: AtomicU64 = AtomicU64::new(0);
+pub(crate) static EXECUTED: AtomicU64 = AtomicU64::new(0);
 /// Whether whoever has the turn is in a system call that may last, and nobody else may go on meanwhile.
-pub static KEPT: AtomicBool = AtomicBool::new(false);
+pub(crate) static KEPT: AtomicBool = AtomicBool::new(false);
 
 /// Changes whenever a thread works.
-pub fn progress() -> Option<u64> {
+pub(crate) fn progress() -> Option<u64> {
     (!KEPT.load(Relaxed)).then(|| EXECUTED.load(Relaxed))
 }

@@ -21,6 +21,7 @@ unsafe impl Sync for WalIndex {}
 
 impl WalIndex {
     /// Where region `number` lies, if it is there or may be made.
+    #[expect(clippy::large_stack_arrays, reason = "a region is made once, and of 32 KB")]
     pub(crate) fn region(&self, number: usize, make: bool) -> Option<*mut c_void> {
         let mut regions = self.regions.lock().unwrap_or_else(PoisonError::into_inner);
         while make && regions.len() <= number {

@@ -19,7 +19,7 @@ thread_local! {
 
 /// The store whose connection works on this thread from now on. Not inlined: it may be another thread after every access of a store.
 #[inline(never)]
-pub fn at_work(store: Option<*mut dyn Store>) {
+pub(crate) fn at_work(store: Option<*mut dyn Store>) {
     AT_WORK.set(store);
 }
 
@@ -35,7 +35,7 @@ unsafe impl Sync for Mutexes {}
 static MUTEXES: OnceLock<Mutexes> = OnceLock::new();
 
 /// Puts itself before the mutexes of SQLite, which nobody uses yet.
-pub fn register() {
+pub(crate) fn register() {
     // SAFETY: once SQLite has been initialised its mutexes are known, and they may be read and replaced once it is shut down again.
     unsafe {
         let mut before: ffi::sqlite3_mutex_methods = std::mem::zeroed();
@@ -90,7 +90,7 @@ unsafe extern "C" fn leave(mutex: *mut ffi::sqlite3_mutex) {
 }
 
 /// The seed of the next draw.
-pub unsafe extern "C" fn seed(_: *mut ffi::sqlite3_vfs, len: c_int, into: *mut c_char) -> c_int {
+pub(crate) unsafe extern "C" fn seed(_: *mut ffi::sqlite3_vfs, len: c_int, into: *mut c_char) -> c_int {
     // SAFETY: room for `len` bytes; the store is there while its connection is in a call, and SQLite accesses it in no other way now.
     unsafe {
         let into = std::slice::from_raw_parts_mut(into.cast::<u8>(), len as usize);

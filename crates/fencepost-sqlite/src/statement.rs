@@ -5,7 +5,7 @@ use libsqlite3_sys as ffi;
 use std::ffi::CStr;
 
 /// A statement, finalised when dropped unless its connection was given up.
-pub struct Statement {
+pub(crate) struct Statement {
     raw: *mut ffi::sqlite3_stmt,
 }
 
@@ -14,7 +14,7 @@ impl Statement {
     ///
     /// # Safety
     /// `db` is an open connection that outlives the statement.
-    pub unsafe fn new(db: *mut ffi::sqlite3, sql: &CStr) -> Result<Statement, SqliteError> {
+    pub(crate) unsafe fn new(db: *mut ffi::sqlite3, sql: &CStr) -> Result<Statement, SqliteError> {
         let mut raw = std::ptr::null_mut();
         // SAFETY: by the caller.
         let code = unsafe { ffi::sqlite3_prepare_v2(db, sql.as_ptr(), -1, &raw mut raw, std::ptr::null_mut()) };
@@ -26,7 +26,7 @@ impl Statement {
     ///
     /// # Safety
     /// `db` is the connection it was made for.
-    pub unsafe fn run(
+    pub(crate) unsafe fn run(
         &mut self,
         db: *mut ffi::sqlite3,
         blobs: &[&[u8]],
@@ -67,7 +67,7 @@ impl Statement {
         }
     }
     /// Gives its memory back.
-    pub fn finalize(self) {
+    pub(crate) fn finalize(self) {
         // SAFETY: made by `new`, and given up here.
         unsafe { ffi::sqlite3_finalize(self.raw) };
     }

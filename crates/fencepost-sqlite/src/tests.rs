@@ -68,7 +68,7 @@ fn put(s: &mut Session<'_>, key: &[u8], value: &[u8]) -> Result<(), SqliteError>
 fn get(s: &mut Session<'_>, key: &[u8]) -> Result<Option<Vec<u8>>, SqliteError> {
     let mut found = None;
     s.run(c"SELECT value FROM test WHERE key = ?", &[key], |c| {
-        found = Some(c[0].to_vec())
+        found = Some(c[0].to_vec());
     })?;
     Ok(found)
 }

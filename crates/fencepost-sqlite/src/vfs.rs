@@ -10,10 +10,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 
 /// The name under which SQLite knows it.
-pub const NAME: &CStr = c"fencepost";
+pub(crate) const NAME: &CStr = c"fencepost";
 
 /// What a connection's files work on. Its address is the database's name.
-pub struct Context {
+pub(crate) struct Context {
     /// The caller's store while a call of the caller runs, else null.
     store: Option<*mut dyn Store>,
     /// The index of the write-ahead log.
@@ -24,7 +24,7 @@ pub struct Context {
 
 impl Context {
     /// What a connection works on that has the index of a write-ahead log in common with others.
-    pub fn new(index: Arc<WalIndex>) -> Context {
+    pub(crate) fn new(index: Arc<WalIndex>) -> Context {
         Context {
             store: None,
             index,
@@ -32,11 +32,15 @@ impl Context {
         }
     }
     /// Gives the file its store for the time of `work`, which may not keep it.
-    pub fn with_store<R>(this: *mut Context, store: &mut dyn Store, work: impl FnOnce() -> R) -> R {
+    pub(crate) fn with_store<R>(this: *mut Context, store: &mut dyn Store, work: impl FnOnce() -> R) -> R {
         let raw: *mut (dyn Store + '_) = store;
         // SAFETY: only the lifetime is forgotten; the pointer is taken back below, before the borrow ends. `this` is the connection's own
         // box, which no reference is held to.
         unsafe {
+            #[expect(
+                clippy::transmute_ptr_to_ptr,
+                reason = "a cast cannot lengthen the lifetime of a trait object"
+            )]
             let store = std::mem::transmute::<*mut (dyn Store + '_), *mut (dyn Store + 'static)>(raw);
             (*this).store = Some(store);
             random::at_work(Some(store));
@@ -66,7 +70,7 @@ impl Context {
         }
     }
     /// The name of the database of this context.
-    pub fn file_name(&self) -> Vec<u8> {
+    pub(crate) fn file_name(&self) -> Vec<u8> {
         format!("/{:x}\0", std::ptr::from_ref(self) as usize).into_bytes()
     }
 }
@@ -96,7 +100,7 @@ unsafe fn named(name: *const c_char) -> Option<(*mut Context, File)> {
 }
 
 /// Registers the file system, once.
-pub fn register() {
+pub(crate) fn register() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
         random::register();

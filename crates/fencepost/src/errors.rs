@@ -28,8 +28,8 @@ struct Entry<'a> {
     hint: Option<&'a str>,
 }
 
-/// Shows an error; the answer is the exit code.
-pub fn show(e: &LabError, json: bool) -> u8 {
+/// Shows an error; returns the exit code.
+pub(crate) fn show(e: &LabError, json: bool) -> u8 {
     let (kind, shown) = match e {
         LabError::Input(bad) => ("input", Shown::of(bad)),
         LabError::File { .. } => ("file", Shown::plain(&e.to_string(), None)),
@@ -43,7 +43,7 @@ pub fn show(e: &LabError, json: bool) -> u8 {
 }
 
 /// Shows arguments that do not parse, and what was most likely meant.
-pub fn show_usage(e: &clap::Error, advice: Option<&str>, json: bool) -> u8 {
+pub(crate) fn show_usage(e: &clap::Error, advice: Option<&str>, json: bool) -> u8 {
     if json {
         let text = e.render().to_string();
         let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());

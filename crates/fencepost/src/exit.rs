@@ -1,10 +1,10 @@
 //! Exit codes. A defect of ours has its own, which the error knows.
 
 /// Nothing wrong was found.
-pub const CLEAN: u8 = 0;
+pub(crate) const CLEAN: u8 = 0;
 /// A violation was found.
-pub const VIOLATION: u8 = 1;
+pub(crate) const VIOLATION: u8 = 1;
 /// Usage or input is wrong.
-pub const BAD_INPUT: u8 = 2;
+pub(crate) const BAD_INPUT: u8 = 2;
 /// Nothing wrong was found, but not everything was covered, and that was asked for.
-pub const INCOMPLETE: u8 = 4;
+pub(crate) const INCOMPLETE: u8 = 4;

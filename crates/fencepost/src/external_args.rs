@@ -45,7 +45,7 @@ pub struct ExternalArgs {
     /// With --reads emulator or --nested: the emulator.
     #[arg(long, value_name = "PROGRAM", default_value = "qemu-x86_64")]
     pub emulator: String,
-    /// With --reads emulator or --nested: the emulator's plugin. Default: beside this program.
+    /// With --reads emulator or --nested: the emulator's plugin. Default: beside this program, or in `../lib/fencepost`.
     #[arg(long, value_name = "FILE")]
     pub plugin: Option<PathBuf>,
     /// With --log FILE: images at a time. Default: one per host core.
@@ -77,7 +77,7 @@ pub struct RecordArgs {
     /// The emulator.
     #[arg(long, value_name = "PROGRAM", default_value = "qemu-x86_64")]
     pub emulator: String,
-    /// The emulator's plugin. Default: beside this program.
+    /// The emulator's plugin. Default: beside this program, or in `../lib/fencepost`.
     #[arg(long, value_name = "FILE")]
     pub plugin: Option<PathBuf>,
     /// Memory accesses after which another thread may go on, at most: how many is by chance.

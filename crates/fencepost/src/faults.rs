@@ -3,7 +3,7 @@
 use fencepost_run::{BadInput, LabError, designs, fault, nearest};
 
 /// Whether the faults that the environment asks for can be had.
-pub fn check() -> Result<(), LabError> {
+pub(crate) fn check() -> Result<(), LabError> {
     fault::check().map_err(|refused| {
         let hint = match &refused {
             fault::Refused::Disabled(_) => {
@@ -35,7 +35,7 @@ fn known(name: &str) -> String {
 }
 
 /// A sentence for each fault that was asked for and that nothing has acted on in this process.
-pub fn warnings() -> Vec<String> {
+pub(crate) fn warnings() -> Vec<String> {
     let never = |name| format!("the planted fault `{name}` never acted: what was done here says nothing about it");
     fault::idle().into_iter().map(never).collect()
 }

@@ -12,7 +12,7 @@ static SILENT: AtomicBool = AtomicBool::new(false);
 const INTERRUPTED: i32 = 130;
 
 /// Handles the signals from now on.
-pub fn install() {
+pub(crate) fn install() {
     // Without a handler a signal ends the process all the same, only without a message.
     let _ = ctrlc::set_handler(|| {
         fencepost_run::store::finish_writing();
@@ -31,10 +31,10 @@ pub fn install() {
 }
 
 /// What to say from now on when the user interrupts.
-pub fn will_say(message: impl Into<String>) {
+pub(crate) fn will_say(message: impl Into<String>) {
     *MESSAGE.lock().unwrap_or_else(|e| e.into_inner()) = message.into();
 }
 /// Says nothing from now on: for processes that another one started, which is interrupted too.
-pub fn say_nothing() {
+pub(crate) fn say_nothing() {
     SILENT.store(true, Ordering::Relaxed);
 }

@@ -10,7 +10,7 @@ const PLAIN: u16 = 80;
 const WIDEST: u16 = 120;
 
 /// Columns that may be used on standard output.
-pub fn width() -> u16 {
+pub(crate) fn width() -> u16 {
     match terminal_size_of(std::io::stdout()) {
         Some((Width(w), _)) => w.clamp(40, WIDEST),
         None => PLAIN,
@@ -18,7 +18,7 @@ pub fn width() -> u16 {
 }
 
 /// A table with aligned columns, numbers to the right, not wider than what can be shown: long cells go on below.
-pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     table_of(head, rows, width())
 }
 
@@ -48,7 +48,7 @@ fn numeric(rows: &[Vec<String>], column: usize) -> bool {
 }
 
 /// A name and what it stands for, one below the other with the second wrapped in its own column.
-pub fn entry(indent: usize, name_width: usize, name: &str, about: &str) -> String {
+pub(crate) fn entry(indent: usize, name_width: usize, name: &str, about: &str) -> String {
     let left = format!("{:indent$}{name:name_width$}  ", "");
     let below = " ".repeat(left.chars().count());
     let options = textwrap::Options::new(width().into())
@@ -62,7 +62,7 @@ pub fn entry(indent: usize, name_width: usize, name: &str, about: &str) -> Strin
 
 /// Sentences, each line wrapped and what goes on below set in a little further. What must stay on one line does: a command to copy,
 /// a table's row.
-pub fn wrapped(text: &str) -> String {
+pub(crate) fn wrapped(text: &str) -> String {
     text.lines().map(|line| wrapped_line(line, width()) + "\n").collect()
 }
 

@@ -27,7 +27,7 @@ use output::Out;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs the command with these arguments, the first of which is its name; the answer is the exit code.
+/// Runs the command with these arguments, the first of which is its name; returns the exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments.len() == 1 {

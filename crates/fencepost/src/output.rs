@@ -7,7 +7,7 @@ use std::io::{IsTerminal, Write as _};
 
 /// How to print.
 #[derive(Copy, Clone, Debug)]
-pub struct Out {
+pub(crate) struct Out {
     /// One JSON document on standard output.
     pub json: bool,
     /// Less.
@@ -17,7 +17,7 @@ pub struct Out {
 }
 impl Out {
     /// Prints the document in JSON, or what `text` makes of it, with the planted faults that were asked for and never acted.
-    pub fn document<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<(), LabError> {
+    pub(crate) fn document<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<(), LabError> {
         let warnings = faults::warnings();
         for w in &warnings {
             let _ = writeln!(std::io::stderr(), "warning: {}", clean(w));
@@ -29,13 +29,13 @@ impl Out {
         print(&text)
     }
     /// Mentions something on standard error, where it disturbs no document.
-    pub fn note(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             let _ = writeln!(std::io::stderr(), "note: {}", clean(text));
         }
     }
     /// Whether progress may be shown: somebody looks, and asked for nothing else.
-    pub fn progress(&self) -> bool {
+    pub(crate) fn progress(&self) -> bool {
         !self.quiet && std::io::stderr().is_terminal()
     }
 }
@@ -50,7 +50,7 @@ struct Warned<'a, T: Serialize> {
 }
 
 /// The text of a document, with warnings where there are any and it has fields.
-pub fn json<T: Serialize>(document: &T, warnings: Vec<String>) -> Result<String, LabError> {
+pub(crate) fn json<T: Serialize>(document: &T, warnings: Vec<String>) -> Result<String, LabError> {
     let plain = || serde_json::to_string_pretty(document).map_err(|e| LabError::Internal(e.to_string()));
     if warnings.is_empty() {
         return plain();
@@ -59,17 +59,17 @@ pub fn json<T: Serialize>(document: &T, warnings: Vec<String>) -> Result<String,
 }
 
 /// Whether colours may be used there: somebody looks, and has not asked for none (<https://no-color.org>).
-pub fn colours(stream: &impl IsTerminal) -> bool {
+pub(crate) fn colours(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }
 
 /// Writes to standard output. A reader that went away is no error.
-pub fn print(text: &str) -> Result<(), LabError> {
+pub(crate) fn print(text: &str) -> Result<(), LabError> {
     print_bytes(text.as_bytes())
 }
 
 /// The same for what need not be text.
-pub fn print_bytes(bytes: &[u8]) -> Result<(), LabError> {
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), LabError> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(LabError::File {
@@ -85,7 +85,7 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), LabError> {
 const LONGEST: usize = 400;
 
 /// Control characters, and those that change the direction or the width of text, escaped; long lines cut in the middle.
-pub fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let hidden = |c: char| {
         let invisible =
             matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A bar that counts runs, with the time left by the rate so far.
-pub struct Runs(Option<ProgressBar>);
+pub(crate) struct Runs(Option<ProgressBar>);
 impl Runs {
     /// A bar with a title.
-    pub fn new(out: &Out, title: &str) -> Runs {
+    pub(crate) fn new(out: &Out, title: &str) -> Runs {
         let template = "{prefix} [{bar:30}] {pos}/{len}, {elapsed} gone{left}  {wide_msg}";
         // Before the first run has ended nothing is known of the time left.
         let left = |state: &ProgressState, text: &mut dyn Write| {
@@ -34,24 +34,24 @@ impl Runs {
         Runs(bar)
     }
     /// Sets how many runs there are.
-    pub fn total(&self, n: usize) {
+    pub(crate) fn total(&self, n: usize) {
         if let Some(bar) = &self.0 {
             bar.set_length(n as u64);
         }
     }
     /// How far the work is, and what is done now.
-    pub fn at(&self, done: usize, what: &str) {
+    pub(crate) fn at(&self, done: usize, what: &str) {
         if let Some(bar) = &self.0 {
             bar.set_position(done as u64);
             bar.set_message(what.to_owned());
         }
     }
     /// A run has finished.
-    pub fn step(&self, cell: &Cell, step: Step) {
+    pub(crate) fn step(&self, cell: &Cell, step: Step) {
         self.ended(|| format!("{} {} {}", cell.program, cell.point, cell.media), step);
     }
     /// What `cell` names has finished.
-    pub fn ended(&self, cell: impl FnOnce() -> String, step: Step) {
+    pub(crate) fn ended(&self, cell: impl FnOnce() -> String, step: Step) {
         if let Some(bar) = &self.0 {
             let how = if step == Step::Resumed { "already there: " } else { "" };
             bar.set_message(format!("{how}{}", cell()));
@@ -69,7 +69,7 @@ impl Drop for Runs {
 
 /// Counts the crash points of a check; clones count together.
 #[derive(Clone, Default)]
-pub struct CrashPoints(Arc<[AtomicU64; 2]>);
+pub(crate) struct CrashPoints(Arc<[AtomicU64; 2]>);
 impl CrashPoints {
     /// Crash points examined so far, and how many there are at most.
     fn so_far(&self) -> (u64, u64) {
@@ -87,10 +87,10 @@ impl Progress for CrashPoints {
 }
 
 /// A line that tells the time gone and, where it can be known, the time left of one piece of work.
-pub struct Waiting(Option<ProgressBar>);
+pub(crate) struct Waiting(Option<ProgressBar>);
 impl Waiting {
     /// Work that takes at most `limit`, or as long as its crash points take.
-    pub fn new(out: &Out, title: &str, limit: Option<Duration>, points: &CrashPoints) -> Waiting {
+    pub(crate) fn new(out: &Out, title: &str, limit: Option<Duration>, points: &CrashPoints) -> Waiting {
         let points = points.clone();
         let bar = out
             .progress()

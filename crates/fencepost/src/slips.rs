@@ -6,7 +6,7 @@ use fencepost_run::{BadInput, LabError};
 use std::ffi::OsString;
 
 /// Advice on arguments that do not parse, where a slip is recognised.
-pub fn advice(arguments: &[OsString], e: &clap::Error) -> Option<String> {
+pub(crate) fn advice(arguments: &[OsString], e: &clap::Error) -> Option<String> {
     if e.kind() != ErrorKind::UnknownArgument {
         return None;
     }
@@ -53,7 +53,7 @@ fn is_program(word: &str) -> bool {
 }
 
 /// Refuses several programs or designs where one runs.
-pub fn one_only(program: &str, design: &str) -> Result<(), LabError> {
+pub(crate) fn one_only(program: &str, design: &str) -> Result<(), LabError> {
     let several = design.contains(',');
     if program != "all" && !several {
         return Ok(());

@@ -1,7 +1,7 @@
 //! What is said to somebody who gives no command: where to start.
 
 /// Shown without arguments.
-pub const START: &str = "\
+pub(crate) const START: &str = "\
 fencepost: what it costs to keep persistent memory crash-consistent on a given
 piece of hardware, and whether it really is.
 

@@ -5,7 +5,7 @@ use fencepost_run::witness::{CrashState, Witness};
 use std::fmt::Write as _;
 
 /// What is wrong and when, the crash state or else the lines of the program, and how to look again.
-pub fn text(w: &Witness) -> String {
+pub(crate) fn text(w: &Witness) -> String {
     let mut t = match w.state.as_ref().and_then(|s| s.kind) {
         Some(kind) => format!("{kind}: {}\n", w.why),
         None => format!("{}{}\n", moment(w), w.why),
@@ -29,7 +29,7 @@ fn moment(w: &Witness) -> String {
 }
 
 /// The stores that make a crash state, and how far the threads had come. `proof` is said beside the lists.
-pub fn crash_state(s: &CrashState, proof: &str) -> String {
+pub(crate) fn crash_state(s: &CrashState, proof: &str) -> String {
     let list = |title: &str, stores: &[String]| match stores.is_empty() {
         true => String::new(),
         false => format!("{title}:\n  {}\n", stores.join("\n  ")),
@@ -50,7 +50,7 @@ pub fn crash_state(s: &CrashState, proof: &str) -> String {
 }
 
 /// How to run recovery again on the state.
-pub fn replay(w: &Witness) -> String {
+pub(crate) fn replay(w: &Witness) -> String {
     let id = w.replay.as_ref();
     id.map_or_else(String::new, |id| format!("replay: fencepost replay '{id}'\n"))
 }

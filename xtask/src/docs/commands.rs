@@ -13,7 +13,7 @@ use std::thread;
 const JOBS: usize = 2;
 
 /// Runs the commands of all pages, or of those named; exit code 1 where one is not as the page says.
-pub fn command(pages: &[&str]) -> ExitCode {
+pub(crate) fn command(pages: &[&str]) -> ExitCode {
     let pages: Vec<String> = match pages {
         [] => summary::pages(),
         named => named.iter().map(|p| (*p).to_owned()).collect(),

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 /// Targets of the links of a page, in order, outside of code.
-pub fn targets(page: &str) -> Vec<String> {
+pub(super) fn targets(page: &str) -> Vec<String> {
     let mut out = Vec::new();
     for line in outside_of_code(page) {
         let mut rest = line.as_str();
@@ -17,7 +17,7 @@ pub fn targets(page: &str) -> Vec<String> {
 }
 
 /// The page with other targets; `change` gets each, and `None` leaves it.
-pub fn rewritten(page: &str, change: &mut dyn FnMut(&str) -> Option<String>) -> String {
+pub(super) fn rewritten(page: &str, change: &mut dyn FnMut(&str) -> Option<String>) -> String {
     let mut out = page.to_owned();
     let mut all = targets(page);
     all.sort();
@@ -31,7 +31,7 @@ pub fn rewritten(page: &str, change: &mut dyn FnMut(&str) -> Option<String>) -> 
 }
 
 /// The page with the links to a target turned into their text.
-pub fn unlinked(page: &str, target: &str) -> String {
+pub(super) fn unlinked(page: &str, target: &str) -> String {
     let (mut out, end) = (String::new(), format!("]({target})"));
     let mut parts = page.split(end.as_str()).peekable();
     while let Some(part) = parts.next() {
@@ -44,12 +44,12 @@ pub fn unlinked(page: &str, target: &str) -> String {
 }
 
 /// Whether a target is a place in this project.
-pub fn is_local(target: &str) -> bool {
+pub(super) fn is_local(target: &str) -> bool {
     !target.is_empty() && !target.contains("://") && !target.starts_with("mailto:")
 }
 
 /// The file that a target of a page names, below the project's root: without `.`, `..` and the place in it.
-pub fn resolved(page: &str, target: &str) -> PathBuf {
+pub(super) fn resolved(page: &str, target: &str) -> PathBuf {
     let file = target.split('#').next().unwrap_or_default();
     if file.is_empty() {
         return PathBuf::from(page);

@@ -5,5 +5,5 @@ mod links;
 mod site;
 mod summary;
 
-pub use commands::command as docs;
-pub use site::command as site;
+pub(crate) use commands::command as docs;
+pub(crate) use site::command as site;

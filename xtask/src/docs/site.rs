@@ -11,7 +11,7 @@ use std::{fs, io};
 const BESIDE: &str = "project";
 
 /// Builds the site in `target/site/book`; with `api` the documentation of the crates besides.
-pub fn command(api: bool) -> ExitCode {
+pub(crate) fn command(api: bool) -> ExitCode {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let site = target.join("site");
     let built = gathered(&site)

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// A line of the summary. Lines without a page are headings.
-pub struct Line {
+pub(super) struct Line {
     /// Page below `docs/`, if it is one.
     pub page: Option<String>,
     /// The line as it stands in the file.
@@ -13,7 +13,7 @@ pub struct Line {
 }
 
 /// The summary, with the generated pages below their lists.
-pub fn lines() -> Vec<Line> {
+pub(super) fn lines() -> Vec<Line> {
     let text = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap_or_default();
     let mut out = Vec::new();
     for text in text.lines() {
@@ -55,7 +55,7 @@ fn pages_in(folder: &str) -> Vec<String> {
 }
 
 /// Every page with commands, below the project's root: README, and those of the summary.
-pub fn pages() -> Vec<String> {
+pub(super) fn pages() -> Vec<String> {
     let of_docs = lines()
         .into_iter()
         .filter_map(|l| l.page)

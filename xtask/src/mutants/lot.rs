@@ -7,14 +7,14 @@ use std::process::Command;
 
 /// Where a piece of source begins and ends: lines and columns from 1, columns in characters.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Piece {
+pub(super) struct Piece {
     pub start: (usize, usize),
     pub end: (usize, usize),
 }
 
 /// One small change of a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mutant {
+pub(super) struct Mutant {
     /// Its crate.
     pub krate: String,
     /// Its file below the workspace's root.
@@ -30,7 +30,7 @@ pub struct Mutant {
 }
 impl Mutant {
     /// Name that stays the same while the lines above move: file, change, and the line of source.
-    pub fn key(&self, source: &str) -> String {
+    pub(super) fn key(&self, source: &str) -> String {
         let line = source.lines().nth(self.piece.start.0 - 1).unwrap_or_default();
         format!("{} | {} | {}", self.file, self.what, line.trim())
     }
@@ -40,7 +40,7 @@ impl Mutant {
 ///
 /// # Errors
 /// `cargo mutants` is not installed, or says something that is not understood.
-pub fn all(krate: &str) -> Result<Vec<Mutant>, String> {
+pub(super) fn all(krate: &str) -> Result<Vec<Mutant>, String> {
     let mut command = Command::new("cargo");
     command
         .args(["mutants", "--list", "--json", "--no-config", "-p", krate])
@@ -83,7 +83,7 @@ fn mutant(m: &Value) -> Option<Mutant> {
 }
 
 /// The same mutants in an order drawn from a seed.
-pub fn shuffled(mut mutants: Vec<Mutant>, seed: u64) -> Vec<Mutant> {
+pub(super) fn shuffled(mut mutants: Vec<Mutant>, seed: u64) -> Vec<Mutant> {
     let mut dice = Stream::new(seed, "mutants");
     for i in (1..mutants.len()).rev() {
         mutants.swap(i, dice.below(i as u64 + 1) as usize);

@@ -73,7 +73,7 @@ fn package(name: &str) -> String {
 }
 
 /// Runs it; 1 if a mutant was missed that is not argued to be equivalent, 2 if it cannot be tried.
-pub fn command(args: &[&str]) -> ExitCode {
+pub(crate) fn command(args: &[&str]) -> ExitCode {
     let Some(options) = Options::read(args) else {
         eprintln!(
             "usage: cargo run -p xtask -- mutants --crate C[,C] --sample N --seed S [--jobs J] [--minutes M] [--again] [--build]"

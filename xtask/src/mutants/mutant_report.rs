@@ -8,7 +8,7 @@ use std::fmt::Write;
 const EQUIVALENT: &str = include_str!("../../mutants/equivalent.txt");
 
 /// Mutants that are argued to be equivalent: a line each.
-pub fn equivalents() -> impl Iterator<Item = &'static str> {
+pub(super) fn equivalents() -> impl Iterator<Item = &'static str> {
     EQUIVALENT.lines().filter(|l| !l.is_empty() && !l.starts_with('#'))
 }
 

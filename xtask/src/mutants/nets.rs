@@ -20,7 +20,7 @@ const TOO_LONG: Duration = Duration::from_secs(150);
 const MEMORY_KIB: &str = "8000000";
 
 /// One check: a program, how it must end, and what that takes.
-pub struct Check {
+pub(super) struct Check {
     /// As one types it, or the name of the test program.
     pub name: String,
     program: PathBuf,
@@ -33,7 +33,7 @@ pub struct Check {
 
 /// How a check ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub(super) enum Ended {
     /// With this exit code; `None`: by a signal.
     With(Option<i32>),
     /// Not in time.
@@ -61,7 +61,7 @@ impl Check {
     ///
     /// # Errors
     /// The program cannot be started.
-    pub fn catches(&self, mutant: usize) -> io::Result<Option<String>> {
+    pub(super) fn catches(&self, mutant: usize) -> io::Result<Option<String>> {
         if !self.reaches.contains(&mutant) {
             return Ok(None);
         }
@@ -96,7 +96,7 @@ fn wait(mut child: Child, limit: Duration) -> io::Result<Ended> {
 ///
 /// # Errors
 /// A line of the list is not understood.
-pub fn commands(built: &Built, folder: &Path) -> Result<Vec<Check>, String> {
+pub(super) fn commands(built: &Built, folder: &Path) -> Result<Vec<Check>, String> {
     let check = |c: UserCommand| Check {
         name: format!("fencepost {}", c.args.join(" ")),
         program: built.fencepost.clone(),
@@ -109,7 +109,7 @@ pub fn commands(built: &Built, folder: &Path) -> Result<Vec<Check>, String> {
     Ok(crate::user_commands::all()?.into_iter().map(check).collect())
 }
 /// The test programs of a crate.
-pub fn tests(built: &Built, krate: &str) -> Vec<Check> {
+pub(super) fn tests(built: &Built, krate: &str) -> Vec<Check> {
     let own = built.tests.iter().filter(|(_, folder)| folder.ends_with(krate));
     let check = |(program, folder): &(PathBuf, PathBuf)| Check {
         name: format!("test {}", program.file_stem().unwrap_or_default().to_string_lossy()),
@@ -126,7 +126,7 @@ pub fn tests(built: &Built, krate: &str) -> Vec<Check> {
 const RUNS: &str = "500";
 
 /// The explorer against brute force, and a piece of the net for each design: those that reach a mutant are asked about it.
-pub fn net(built: &Built, folder: &Path) -> Vec<Check> {
+pub(super) fn net(built: &Built, folder: &Path) -> Vec<Check> {
     let check = |args: &[&str]| Check {
         name: format!("xtask {}", args.join(" ")),
         program: built.xtask.clone(),
@@ -147,7 +147,7 @@ pub fn net(built: &Built, folder: &Path) -> Vec<Check> {
 ///
 /// # Errors
 /// A check does not end as it must without any mutant.
-pub fn timed(checks: Vec<Check>, takes: &mut Takes) -> Result<(Vec<Check>, Vec<String>), String> {
+pub(super) fn timed(checks: Vec<Check>, takes: &mut Takes) -> Result<(Vec<Check>, Vec<String>), String> {
     let (mut timed, mut left_out) = (Vec::new(), Vec::new());
     for mut check in checks {
         if takes.of(&check.name).is_none() {

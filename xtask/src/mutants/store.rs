@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// What became of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub(super) enum Fate {
     /// A check ended in another way than without it.
     Caught { by: String, how: String },
     /// No check did.
@@ -30,14 +30,14 @@ impl fmt::Display for Fate {
 }
 
 /// The fates of the draws with one seed.
-pub struct Store {
+pub(super) struct Store {
     path: PathBuf,
     fates: BTreeMap<String, Fate>,
 }
 impl Store {
     /// # Errors
     /// It cannot be read.
-    pub fn open(seed: u64) -> Result<Store, String> {
+    pub(super) fn open(seed: u64) -> Result<Store, String> {
         let name = format!("draw-{seed}.jsonl");
         let path = root().join("target/mutants").join(name);
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -48,14 +48,14 @@ impl Store {
         Ok(Store { path, fates })
     }
     /// What is known of one.
-    pub fn fate(&self, key: &str) -> Option<&Fate> {
+    pub(super) fn fate(&self, key: &str) -> Option<&Fate> {
         self.fates.get(key)
     }
     /// Adds what became of one; the last word counts.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn add(&mut self, key: &str, fate: Fate) -> Result<(), String> {
+    pub(super) fn add(&mut self, key: &str, fate: Fate) -> Result<(), String> {
         if self.fates.get(key) == Some(&fate) {
             return Ok(());
         }
@@ -92,7 +92,7 @@ fn read(line: &str) -> Option<(String, Fate)> {
 ///
 /// # Errors
 /// A source cannot be read.
-pub fn keys(mutants: &[Mutant]) -> Result<Vec<String>, String> {
+pub(super) fn keys(mutants: &[Mutant]) -> Result<Vec<String>, String> {
     let mut sources: BTreeMap<&str, String> = BTreeMap::new();
     let mut keys: Vec<String> = Vec::new();
     for m in mutants {

@@ -10,7 +10,7 @@ use syn::visit::{self, Visit};
 
 /// Texts that are put in place of pieces of a source. Lengths and places are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
+pub(super) struct Edit {
     at: usize,
     end: usize,
     text: String,
@@ -20,7 +20,7 @@ pub struct Edit {
 ///
 /// # Errors
 /// The mutant is of a kind that cannot be switched, or lies where syntax is not known.
-pub fn edit(source: &Source, mutant: &Mutant, number: usize, kernel: &str) -> Result<Edit, String> {
+pub(super) fn edit(source: &Source, mutant: &Mutant, number: usize, kernel: &str) -> Result<Edit, String> {
     let on = format!("{kernel}::mutant({number})");
     let mut search = Search {
         source,
@@ -45,7 +45,7 @@ pub fn edit(source: &Source, mutant: &Mutant, number: usize, kernel: &str) -> Re
 }
 
 /// A source with edits; those that overlap an earlier one are left out, and named by their places in the list.
-pub fn edited(text: &str, edits: &[Edit]) -> (String, Vec<usize>) {
+pub(super) fn edited(text: &str, edits: &[Edit]) -> (String, Vec<usize>) {
     let mut order: Vec<usize> = (0..edits.len()).collect();
     order.sort_by_key(|i| (edits[*i].at, *i));
     let (mut out, mut upto, mut left_out) = (String::new(), 0, Vec::new());
@@ -65,7 +65,7 @@ pub fn edited(text: &str, edits: &[Edit]) -> (String, Vec<usize>) {
 }
 
 /// A source with its syntax.
-pub struct Source {
+pub(super) struct Source {
     pub text: String,
     syntax: syn::File,
     lines: Vec<usize>,
@@ -73,7 +73,7 @@ pub struct Source {
 impl Source {
     /// # Errors
     /// It is not Rust.
-    pub fn parse(text: String) -> Result<Source, String> {
+    pub(super) fn parse(text: String) -> Result<Source, String> {
         let syntax = syn::parse_file(&text).map_err(|e| e.to_string())?;
         let starts = text.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(starts).collect();

@@ -11,7 +11,7 @@ use std::time::{Duration, UNIX_EPOCH};
 type Known = (Duration, BTreeSet<usize>);
 
 /// Times of one build.
-pub struct Takes {
+pub(super) struct Takes {
     path: PathBuf,
     known: BTreeMap<String, Known>,
 }
@@ -20,7 +20,7 @@ impl Takes {
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn open(program: &Path) -> Result<Takes, String> {
+    pub(super) fn open(program: &Path) -> Result<Takes, String> {
         let failed = |e: std::io::Error| format!("{}: {e}", program.display());
         let made = fs::metadata(program).and_then(|m| m.modified()).map_err(failed)?;
         let build = made
@@ -39,14 +39,14 @@ impl Takes {
         Ok(Takes { path, known })
     }
     /// What a check takes and reaches, if that was measured.
-    pub fn of(&self, name: &str) -> Option<Known> {
+    pub(super) fn of(&self, name: &str) -> Option<Known> {
         self.known.get(name).cloned()
     }
     /// A file for the mutants that the next check reaches; it does not exist.
     ///
     /// # Errors
     /// An older one cannot be removed.
-    pub fn no_mutants_yet(&self) -> Result<PathBuf, String> {
+    pub(super) fn no_mutants_yet(&self) -> Result<PathBuf, String> {
         let path = self.path.with_file_name("reached.txt");
         match fs::remove_file(&path) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {e}", path.display())),
@@ -57,7 +57,7 @@ impl Takes {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn add(&mut self, name: &str, takes: Duration) -> Result<(), String> {
+    pub(super) fn add(&mut self, name: &str, takes: Duration) -> Result<(), String> {
         let reached = fs::read_to_string(self.path.with_file_name("reached.txt")).unwrap_or_default();
         let reached: BTreeSet<usize> = reached.lines().filter_map(|l| l.parse().ok()).collect();
         let list: Vec<String> = reached.iter().map(usize::to_string).collect();

@@ -43,13 +43,13 @@ fn note_reached(number: usize, file: &std::path::Path) {
 const PROGRAMS: [&str; 6] = ["build", "--workspace", "--bins", "--profile", "test", "-q"];
 
 /// The copy, and the folder that it is built in.
-pub struct Tree {
+pub(super) struct Tree {
     root: PathBuf,
     target: PathBuf,
 }
 
 /// The test programs of a build, and what it puts beside them.
-pub struct Built {
+pub(super) struct Built {
     /// Test programs, each with the folder of its crate, in which it runs.
     pub tests: Vec<(PathBuf, PathBuf)>,
     /// The command.
@@ -63,7 +63,7 @@ impl Tree {
     ///
     /// # Errors
     /// A file cannot be copied.
-    pub fn new(mutants: &[Mutant]) -> Result<Tree, String> {
+    pub(super) fn new(mutants: &[Mutant]) -> Result<Tree, String> {
         let mutated: BTreeSet<&str> = mutants.iter().map(|m| m.file.as_str()).collect();
         let home = root().join("target/mutants");
         let tree = Tree {
@@ -95,12 +95,12 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Puts mutants into the sources of crates, those that can be switched and compile; the answer has the others with the reason,
+    /// Puts mutants into the sources of crates, those that can be switched and compile; returns the others with the reason,
     /// among them those that are known to be such (`out`). A mutant's number is its place in the list.
     ///
     /// # Errors
     /// The crate does not compile for another reason.
-    pub fn plant(
+    pub(super) fn plant(
         &self,
         krates: &[String],
         mutants: &[Mutant],
@@ -192,7 +192,7 @@ impl Tree {
     ///
     /// # Errors
     /// The build fails.
-    pub fn build(&self, krates: &[String]) -> Result<Built, String> {
+    pub(super) fn build(&self, krates: &[String]) -> Result<Built, String> {
         let mut tests = self.cargo(&["build", "--tests", "--profile", "test", "--message-format=json", "-q"]);
         tests.args(krates.iter().flat_map(|k| ["-p", k]));
         let said = tests.output().map_err(|e| e.to_string())?;

@@ -1,7 +1,7 @@
 //! Whether a command printed what the page shows.
 
 /// Whether lines are those that a page shows, in which `...` stands for any lines and `[..]` for anything within one.
-pub fn matches(shown: &[String], printed: &[String]) -> bool {
+pub(super) fn matches(shown: &[String], printed: &[String]) -> bool {
     match shown.split_first() {
         None => printed.is_empty(),
         Some((line, rest)) if line.trim() == "..." => (0..=printed.len()).any(|n| matches(rest, &printed[n..])),
@@ -31,7 +31,7 @@ fn alike(shown: &str, printed: &str) -> bool {
 }
 
 /// The lines of an output, without empty ones at its end.
-pub fn lines(text: &str) -> Vec<String> {
+pub(super) fn lines(text: &str) -> Vec<String> {
     text.trim_end().lines().map(|l| l.trim_end().to_owned()).collect()
 }
 

@@ -53,7 +53,7 @@ pub fn run(root: &Path, page: &str, fencepost: &Path, only: &dyn Fn(&Block) -> b
         let of_block = steps(block);
         let missing = block.tools().find(|t| !on_path(t));
         match (block.word("elsewhere"), missing) {
-            _ if of_block.is_empty() => continue,
+            _ if of_block.is_empty() => {}
             (Some(why), _) => ran
                 .skipped
                 .push(format!("{page}:{}: {}", block.line, why.replace('-', " "))),

@@ -11,7 +11,7 @@ use fencepost_kernel::{Image, PersistRecord, Trace, TraceKind};
 use rustc_hash::FxHashMap;
 
 /// How the words of a log's records are given.
-pub struct Given<'a> {
+pub(crate) struct Given<'a> {
     /// Of each record, a bit for every word that names its store.
     pub named: &'a [u8],
     /// Memory that was durable before the first record.
@@ -19,14 +19,14 @@ pub struct Given<'a> {
 }
 
 /// The youngest version that each word of each record can hold, as a number of versions (0: the initial value).
-pub struct Choices {
+pub(super) struct Choices {
     bounds: Vec<[Option<u32>; 8]>,
     counts: FxHashMap<(u32, u64), Vec<u32>>,
 }
 
 impl Choices {
     /// Works the bounds out, from the last record to the first.
-    pub fn new(
+    pub(super) fn new(
         given: &Given<'_>,
         trace: &Trace,
         records: &[PersistRecord],
@@ -82,12 +82,12 @@ impl Choices {
         choices
     }
     /// The youngest version of `location`, among the first `most`, that has this value.
-    pub fn youngest(&self, location: LocationId, value: u64, most: u32) -> Option<u32> {
+    pub(super) fn youngest(&self, location: LocationId, value: u64, most: u32) -> Option<u32> {
         let counts = self.counts.get(&(location.0, value))?;
         counts[..counts.partition_point(|c| *c <= most)].last().copied()
     }
     /// The bound of word `word` of record `record`.
-    pub fn bound(&self, record: usize, word: usize) -> Option<u32> {
+    pub(super) fn bound(&self, record: usize, word: usize) -> Option<u32> {
         self.bounds[record][word]
     }
 }

@@ -155,7 +155,7 @@ fn order_message(missing: &StoreAt, chain: &[Link], event: usize) -> String {
     let mut rules: Vec<&str> = Vec::new();
     axioms.for_each(|a| {
         if !rules.contains(&a) {
-            rules.push(a)
+            rules.push(a);
         }
     });
     let mut text = format!(

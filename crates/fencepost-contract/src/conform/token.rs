@@ -156,7 +156,7 @@ impl<'a> Check<'a> {
                             value,
                             choice,
                         }),
-                        None => return Err(self.taken_back(location, value, event)),
+                        None => return Err(Box::new(self.taken_back(location, value, event))),
                     }
                 }
                 (Some(_), None, _) => {}
@@ -222,30 +222,30 @@ impl<'a> Check<'a> {
                     fits.then(|| word.choice = older)
                 });
             if lower.is_none() {
-                return Err(self.refuse_order(node, event));
+                return Err(Box::new(self.refuse_order(node, event)));
             }
             self.settled.undo_to(done);
         }
     }
     /// The word holds a value that only an older store than the durable one has written.
-    fn taken_back(&self, location: LocationId, value: u64, event: usize) -> Box<Refusal> {
+    fn taken_back(&self, location: LocationId, value: u64, event: usize) -> Refusal {
         let versions = self.space.graph.versions(location);
         let durable = self.durable[location.index()] as usize;
         let older = versions[..durable].iter().rev().find(|v| v.value == value);
         let newer = durable.checked_sub(1).and_then(|d| self.store_at(versions[d].node));
         match newer {
-            Some(newer) => Box::new(Refusal::Reversed {
+            Some(newer) => Refusal::Reversed {
                 older: older.and_then(|v| self.store_at(v.node)),
                 newer,
                 event,
-            }),
-            None => Box::new(Refusal::Unknown {
+            },
+            None => Refusal::Unknown {
                 what: format!(
                     "a performed store of {value:#x} to {}",
                     self.space.graph.address(location)
                 ),
                 event,
-            }),
+            },
         }
     }
 
@@ -350,11 +350,11 @@ impl<'a> Check<'a> {
         Err(Box::new(Refusal::Must { missing, axiom, event }))
     }
 
-    fn refuse_order(&self, node: NodeId, event: usize) -> Box<Refusal> {
+    fn refuse_order(&self, node: NodeId, event: usize) -> Refusal {
         let (missing, chain) = self.settled.missing_before(node);
         let names = Names::new(self.trace, self.space);
         let refusal = names.order(missing, &chain, event);
-        Box::new(refusal.expect("an unready store waits for a store"))
+        refusal.expect("an unready store waits for a store")
     }
 
     /// Counts members of the batch that overtook an older store.

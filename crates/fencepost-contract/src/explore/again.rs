@@ -23,7 +23,7 @@ const MOST_STEPS: u64 = 1_000_000;
 ///
 /// A recovery without a single flush or fence is judged as if each store became durable before the next: what it would
 /// have to flush is then not examined, only whether it can be begun again anywhere.
-pub fn space_of(
+pub(super) fn space_of(
     contract: Contract,
     tape: &Trace,
     found: &Image,
@@ -62,24 +62,24 @@ fn fence_like(event: &fencepost_kernel::TraceEvent, fence: Fence) -> fencepost_k
     }
 }
 /// Whether recovery does anything about durability itself.
-pub fn is_fenced(tape: &Trace) -> bool {
+pub(super) fn is_fenced(tape: &Trace) -> bool {
     let flushes = |e: &fencepost_kernel::TraceEvent| matches!(e.kind, TraceKind::Flush { .. } | TraceKind::Fence(_));
     tape.events.iter().any(flushes)
 }
 
 /// The budget of one interrupted recovery where all of them may still take `left`.
-pub fn at_most(left: u64) -> Budget {
+pub(super) fn at_most(left: u64) -> Budget {
     Budget::States(left.clamp(1, MOST_SECOND))
 }
 /// An exploration of the crash states of one recovery.
-pub fn explorer(space: &CrashSpace) -> Explorer<'_> {
+pub(super) fn explorer(space: &CrashSpace) -> Explorer<'_> {
     Explorer::new(space)
         .budget(Budget::States(MOST_SECOND))
         .beside_others(MOST_STEPS)
 }
 
 /// A recovery that does not survive being interrupted.
-pub struct Interrupted {
+pub(super) struct Interrupted {
     /// Failure point and durable nodes of the first crash.
     pub point: usize,
     pub durable: Vec<bool>,
@@ -88,11 +88,11 @@ pub struct Interrupted {
 }
 
 /// Explores the crash states of one execution.
-pub type Explore<'a> = &'a dyn Fn(&Explorer<'_>, &mut dyn Subject) -> Result<Report, ExploreError>;
+pub(super) type Explore<'a> = &'a dyn Fn(&Explorer<'_>, &mut dyn Subject) -> Result<Report, ExploreError>;
 
 /// Interrupts the recoveries that ended in `states` (failure point, durable nodes), in the order of their points; `explore` goes
 /// through the crash states of each.
-pub fn interrupt(
+pub(super) fn interrupt(
     first: &Explorer<'_>,
     contract: Contract,
     states: &[(usize, Vec<bool>)],
@@ -173,7 +173,7 @@ fn tape_of(
 }
 
 /// Runs recovery on the second crash state of an id.
-pub fn replay(
+pub(super) fn replay(
     first: &Explorer<'_>,
     path: &mut Path,
     (point, durable): (usize, &[bool]),

@@ -15,7 +15,7 @@ struct Line {
 }
 
 /// The states of one failure point, by number of deviating lines.
-pub struct Neighbours {
+pub(super) struct Neighbours {
     lines: Vec<Line>,
     free: Vec<u32>,
     seen: FxHashSet<u128>,
@@ -24,7 +24,7 @@ pub struct Neighbours {
 impl Neighbours {
     /// Sorts the undecided nodes of the failure point at which `known` stands into lines (a transaction that writes
     /// several lines counts for its first).
-    pub fn new(known: &Known, graph: &PersistGraph) -> Neighbours {
+    pub(super) fn new(known: &Known, graph: &PersistGraph) -> Neighbours {
         let free: Vec<u32> = known.open_stores().map(|n| n.0).collect();
         let mut lines: BTreeMap<LineAddr, BTreeMap<Addr, Vec<u32>>> = BTreeMap::new();
         for &n in &free {
@@ -51,16 +51,16 @@ impl Neighbours {
         }
     }
     /// Number of lines with something undecided: with this many deviations, every state has been visited.
-    pub fn lines(&self) -> u32 {
+    pub(super) fn lines(&self) -> u32 {
         self.lines.len() as u32
     }
     /// Number of distinct states visited so far.
-    pub fn visited(&self) -> u128 {
+    pub(super) fn visited(&self) -> u128 {
         self.seen.len() as u128
     }
     /// Calls `visit`, with `path` settled to one state, for every state not visited before in which `t` lines
     /// deviate from one of the two ends. Stops when told to.
-    pub fn visit<B>(
+    pub(super) fn visit<B>(
         &mut self,
         path: &mut Path,
         t: u32,
@@ -153,9 +153,9 @@ impl<B> Walk<'_, B> {
         for n in self.free {
             if path.known.status(NodeId(*n)) == Status::Free {
                 if self.lose {
-                    path.known.include(*n)
+                    path.known.include(*n);
                 } else {
-                    path.known.exclude(*n)
+                    path.known.exclude(*n);
                 }
             }
         }

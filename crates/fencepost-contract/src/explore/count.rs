@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 /// Counts the closed sets of a partial order by splitting it: unconnected parts multiply; a node is durable or not;
 /// a barrier has all of its past durable, or nothing of its future, or (counted in both) exactly that.
-pub struct Counter {
+pub(crate) struct Counter {
     /// Nodes that may still be looked at, over all failure points.
     effort: u64,
     stamp: Vec<u32>,
@@ -14,7 +14,7 @@ pub struct Counter {
 
 impl Counter {
     /// A counter that gives up after looking at about `effort` nodes.
-    pub fn new(effort: u64) -> Counter {
+    pub(crate) fn new(effort: u64) -> Counter {
         Counter {
             effort,
             stamp: Vec::new(),
@@ -23,7 +23,7 @@ impl Counter {
     }
     /// Number of crash states of the failure point at which `known` stands; `None` if it takes too long or does not
     /// fit. A state is a set of durable nodes; `known` is left as it was.
-    pub fn count(&mut self, known: &mut Known) -> Option<u128> {
+    pub(crate) fn count(&mut self, known: &mut Known) -> Option<u128> {
         self.stamp.resize(known.order().nodes() as usize, 0);
         let free = known.open().to_vec();
         self.count_free(known, &free)

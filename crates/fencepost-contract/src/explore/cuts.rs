@@ -6,7 +6,7 @@ use super::search::Doubt;
 use super::stop::Stop;
 
 /// The marks of plain recoveries: what they hash, and which of them are known to end well.
-pub struct Cuts {
+pub(super) struct Cuts {
     pub memo: Memo<u64>,
     /// The hashes of the marks on the path.
     pub lives: Vec<u64>,
@@ -19,7 +19,7 @@ pub struct Cuts {
 }
 impl Cuts {
     /// Recovery passes a mark; `live` stands for everything that it uses later.
-    pub fn mark(&mut self, path: &mut Path, live: u64) {
+    pub(super) fn mark(&mut self, path: &mut Path, live: u64) {
         if path.replaying() {
             return path.pass_mark();
         }
@@ -29,7 +29,7 @@ impl Cuts {
         self.marks += 1;
         let mut doubted = false;
         if self.merge
-            && path.worth_asking()
+            && path.should_ask()
             && let Some(words) = self.memo.find(&live, &path.known)
         {
             self.merges += 1;

@@ -13,7 +13,7 @@ thread_local! {
 
 /// How a guarded run was cut short.
 #[derive(Debug)]
-pub enum CutShort {
+pub(super) enum CutShort {
     /// By the explorer.
     Stopped(Stop),
     /// By a panic of the recovery code: message and place.
@@ -46,7 +46,7 @@ fn message(payload: &(dyn Any + Send)) -> &str {
 }
 
 /// Runs `f`; a [`Stop`] and a panic come back as values.
-pub fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, CutShort> {
+pub(super) fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, CutShort> {
     let (mut f, mut out) = (Some(f), None);
     caught(&mut || out = f.take().map(|f| f()))?;
     // What was not cut short has an answer.

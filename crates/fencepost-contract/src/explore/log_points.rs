@@ -4,25 +4,25 @@ use fencepost_kernel::{Addr, PersistLog, StoreId, Trace, WriteCause};
 use rustc_hash::FxHashMap;
 
 /// Crash points of a log: before each durable event that does not complete an atomic node, and at the end.
-pub fn candidates(log: &PersistLog) -> u64 {
+pub(super) fn candidates(log: &PersistLog) -> u64 {
     let parts = log.records().iter().filter(|r| r.cause == WriteCause::LogPart);
     log.records().len() as u64 + 1 - parts.count() as u64
 }
 
 /// Whether the `candidate`-th of `total` crash points (from 1) is one of `budget` evenly spread ones.
-pub fn is_chosen(candidate: u64, total: u64, budget: u64) -> bool {
+pub(super) fn is_chosen(candidate: u64, total: u64, budget: u64) -> bool {
     let chosen_up_to = |c: u64| u128::from(c) * u128::from(budget.min(total)) / u128::from(total.max(1));
     chosen_up_to(candidate) > chosen_up_to(candidate.saturating_sub(1))
 }
 
 /// Whether the record after the first `records` ones completes an atomic node with them: no crash state lies in between.
-pub fn within_node(log: &PersistLog, records: usize) -> bool {
+pub(super) fn within_node(log: &PersistLog, records: usize) -> bool {
     let last = records.checked_sub(1).and_then(|i| log.records().get(i));
     last.is_some_and(|r| r.cause == WriteCause::LogPart)
 }
 
 /// The newest performed store of each word that the first `records` records do not hold, in program order.
-pub fn missing(trace: &Trace, events: usize, log: &PersistLog, records: usize) -> Vec<StoreId> {
+pub(super) fn missing(trace: &Trace, events: usize, log: &PersistLog, records: usize) -> Vec<StoreId> {
     let mut durable: FxHashMap<Addr, StoreId> = FxHashMap::default();
     for record in &log.records()[..records] {
         for (i, by) in record

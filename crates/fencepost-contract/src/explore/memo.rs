@@ -24,24 +24,24 @@ struct Group {
 /// same; if the view of that word is equal too, so is what happens next, and so on: equal views of all of them mean
 /// equal continuations, whatever the failure point. Hence one table serves every failure point of an execution,
 /// provided that the state holds all that depends on the failure point.
-pub struct Memo<K> {
+pub(super) struct Memo<K> {
     groups: FxHashMap<K, Vec<Group>>,
     kept: usize,
 }
 impl<K: Eq + Hash> Memo<K> {
-    pub fn new() -> Memo<K> {
+    pub(super) fn new() -> Memo<K> {
         Memo {
             groups: FxHashMap::default(),
             kept: 0,
         }
     }
     /// Forgets everything.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.groups.clear();
         self.kept = 0;
     }
     /// The words read by the continuations of an equal state with equal views, if they are known to be clean.
-    pub fn find(&self, key: &K, known: &Known) -> Option<Rc<[u32]>> {
+    pub(super) fn find(&self, key: &K, known: &Known) -> Option<Rc<[u32]>> {
         let group = self.groups.get(key)?.iter().find(|g| {
             g.clean.contains(&known.view(&g.words))
                 || planted!(
@@ -52,7 +52,7 @@ impl<K: Eq + Hash> Memo<K> {
         Some(Rc::clone(&group.words))
     }
     /// Remembers that every continuation is clean and reads `words`, each of them once.
-    pub fn keep(&mut self, key: K, known: &Known, words: &[u32]) {
+    pub(super) fn keep(&mut self, key: K, known: &Known, words: &[u32]) {
         if self.kept >= MOST_KEPT {
             self.clear();
         }

@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 /// Words by address; everything else of [`Mem`] follows from it for code that runs alone after a crash.
-pub trait Words {
+pub(super) trait Words {
     fn word(&mut self, at: Addr) -> u64;
     fn set_word(&mut self, at: Addr, value: u64);
     /// [`Mem::changed_since_setup`].

@@ -21,7 +21,7 @@ pub struct Mark {
     distinct: usize,
     /// Every continuation so far ended well and none was left out.
     pub clean: bool,
-    /// Whether this mark's result is worth keeping.
+    /// Whether this mark's result should be kept.
     pub keep: bool,
     /// Whether an equal mark was found clean before and this one is explored again to check that.
     pub doubted: bool,
@@ -56,7 +56,7 @@ impl Ends {
 }
 
 /// What a minimising search minimises: the number of deviating nodes, few durable ones before few lost ones.
-pub fn size(durable: u32, lost: u32) -> u32 {
+pub(super) fn size(durable: u32, lost: u32) -> u32 {
     (2 * durable).min(2 * lost + 1)
 }
 
@@ -180,9 +180,9 @@ impl Path {
             _ => 0,
         }
     }
-    /// Whether looking for an equal state is worth its price here: it costs as much as the words it compares, so
+    /// Whether looking for an equal state pays here: it costs as much as the words it compares, so
     /// it is done often right after a choice and rarely on long stretches without any.
-    pub fn worth_asking(&self) -> bool {
+    pub fn should_ask(&self) -> bool {
         let depth = self.next_depth();
         depth <= 8 || depth.is_power_of_two()
     }

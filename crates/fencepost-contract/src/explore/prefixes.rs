@@ -172,7 +172,9 @@ impl<'a> PrefixCheck<'a> {
                 Some(_) => continue,
                 None => None,
             };
-            if !within_node(self.log, records) {
+            if within_node(self.log, records) {
+                differs = true;
+            } else {
                 visit(&Point {
                     records,
                     event,
@@ -181,8 +183,6 @@ impl<'a> PrefixCheck<'a> {
                     differs,
                 })?;
                 differs = false;
-            } else {
-                differs = true;
             }
             let Some((index, record)) = record else { continue };
             records = index as usize + 1;
@@ -192,7 +192,7 @@ impl<'a> PrefixCheck<'a> {
         ControlFlow::Continue(())
     }
     /// Runs the check until a crash point breaks. `hardware` does what the design's hardware does to memory after a
-    /// power failure, before any software runs: it answers with every memory that it may leave.
+    /// power failure, before any software runs: it returns every memory that it may leave.
     pub fn run<R: Into<Recovered>>(&self, mut hardware: impl FnMut(&Image) -> R) -> Result<PrefixReport, ExploreError> {
         let mut report = PrefixReport {
             points: 0,

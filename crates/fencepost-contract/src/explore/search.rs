@@ -118,22 +118,22 @@ pub enum Ending {
 }
 
 /// Collects violations of one search.
-pub struct Finds {
+pub(super) struct Finds {
     minimise: bool,
     best: Option<Broken>,
 }
 impl Finds {
-    pub fn new(path: &Path) -> Finds {
+    pub(super) fn new(path: &Path) -> Finds {
         Finds {
             minimise: path.better_than.is_some(),
             best: None,
         }
     }
-    pub fn into_best(self) -> Option<Broken> {
+    pub(super) fn into_best(self) -> Option<Broken> {
         self.best
     }
     /// Handles a run that ended in a violation. Returns it if the search ends here.
-    pub fn violation(&mut self, path: &mut Path, violation: Violation) -> Result<Option<Broken>, ExploreError> {
+    pub(super) fn violation(&mut self, path: &mut Path, violation: Violation) -> Result<Option<Broken>, ExploreError> {
         path.not_clean();
         if path.is_doubted() {
             return Err(ExploreError::UnsoundMerge { why: violation.why });
@@ -163,7 +163,7 @@ impl Broken {
 }
 
 /// What a run that did not end by itself means.
-pub fn cut_short(path: &mut Path, how: CutShort) -> Result<Option<Violation>, ExploreError> {
+pub(super) fn cut_short(path: &mut Path, how: CutShort) -> Result<Option<Violation>, ExploreError> {
     match how {
         CutShort::Stopped(Stop::Merged) => Ok(None),
         CutShort::Stopped(Stop::NotSmaller) => {

@@ -53,7 +53,7 @@ impl<R: Recovery> StepSubject<'_, R> {
     fn enter(&self, path: &mut Path, state: &R::State, rules: &Rules, tally: &mut Tally) -> bool {
         let mut doubted = false;
         if rules.merge
-            && path.worth_asking()
+            && path.should_ask()
             && let Some(words) = self.memo.find(state, &path.known)
         {
             tally.merges += 1;

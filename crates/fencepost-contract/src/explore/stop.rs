@@ -4,11 +4,11 @@ use fencepost_kernel::{Addr, Violation};
 use std::panic::Location;
 
 /// A line of recovery's source.
-pub type Place = &'static Location<'static>;
+pub(super) type Place = &'static Location<'static>;
 
 /// An access that a processor would refuse.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub(super) struct Fault {
     pub access: &'static str,
     pub problem: &'static str,
     pub at: Addr,
@@ -16,7 +16,7 @@ pub struct Fault {
 }
 impl Fault {
     /// As a violation, with the place in recovery's source.
-    pub fn violation(self) -> Violation {
+    pub(super) fn violation(self) -> Violation {
         let (file, line) = (self.place.file(), self.place.line());
         let why = format!("recovery {} {} at {file}:{line}", self.access, self.problem);
         Violation::at(self.at, why)
@@ -25,7 +25,7 @@ impl Fault {
 
 /// What stops a run of recovery before its end. Travels as a panic payload that no hook sees.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub(super) enum Stop {
     /// The continuation is known from an equal state.
     Merged,
     /// No smaller witness than the one in hand can follow.
@@ -41,7 +41,7 @@ pub enum Stop {
 }
 impl Stop {
     /// Leaves the run at once.
-    pub fn unwind(self) -> ! {
+    pub(super) fn unwind(self) -> ! {
         std::panic::resume_unwind(Box::new(self))
     }
 }

@@ -28,7 +28,7 @@ struct Early {
 }
 
 /// One exploration under way.
-pub struct Work<'e, 's> {
+pub(super) struct Work<'e, 's> {
     explorer: &'e Explorer<'s>,
     /// Stands at the failure point under exploration.
     path: Path,
@@ -45,7 +45,7 @@ pub struct Work<'e, 's> {
 }
 
 impl<'e, 's> Work<'e, 's> {
-    pub fn new(explorer: &'e Explorer<'s>) -> Self {
+    pub(super) fn new(explorer: &'e Explorer<'s>) -> Self {
         let mut path = explorer.path();
         path.ends = explorer
             .again
@@ -99,7 +99,7 @@ impl<'e, 's> Work<'e, 's> {
         states
     }
     /// Searches every failure point; those that take too long are noted as unfinished.
-    pub fn exactly(&mut self, subject: &mut dyn Subject) -> Result<Option<(usize, Broken)>, ExploreError> {
+    pub(super) fn exactly(&mut self, subject: &mut dyn Subject) -> Result<Option<(usize, Broken)>, ExploreError> {
         let explorer = self.explorer;
         for (i, point) in explorer.space.points.iter().enumerate() {
             explorer.advance(&mut self.path, i);
@@ -145,7 +145,7 @@ impl<'e, 's> Work<'e, 's> {
         Ok(None)
     }
     /// Runs the states near the two ends of every unfinished failure point, nearest first.
-    pub fn boundedly(&mut self, subject: &mut dyn Subject) -> Result<Option<(usize, Broken)>, ExploreError> {
+    pub(super) fn boundedly(&mut self, subject: &mut dyn Subject) -> Result<Option<(usize, Broken)>, ExploreError> {
         let explorer = self.explorer;
         let mut near: Vec<Option<Neighbours>> = self.unfinished.iter().map(|_| None).collect();
         let mut end = None;
@@ -221,7 +221,12 @@ impl<'e, 's> Work<'e, 's> {
         }
     }
     /// Shrinks the violation to the smallest crash state of its failure point and reports it.
-    pub fn convict(mut self, subject: &mut dyn Subject, point: usize, found: Broken) -> Result<Report, ExploreError> {
+    pub(super) fn convict(
+        mut self,
+        subject: &mut dyn Subject,
+        point: usize,
+        found: Broken,
+    ) -> Result<Report, ExploreError> {
         let explorer = self.explorer;
         self.path.better_than = Some(found.size);
         self.path.ends = None;
@@ -276,7 +281,7 @@ impl<'e, 's> Work<'e, 's> {
         Ok(self.finish())
     }
     /// No state broke: lets power fail again in the recoveries that were run, then reports.
-    pub fn interrupt(mut self, subject: &mut dyn Subject, explore: Explore<'_>) -> Result<Report, ExploreError> {
+    pub(super) fn interrupt(mut self, subject: &mut dyn Subject, explore: Explore<'_>) -> Result<Report, ExploreError> {
         let ended = std::mem::take(&mut self.ended);
         let Some(contract) = self.explorer.again else {
             return Ok(self.acquit());

@@ -6,7 +6,7 @@ use crate::explore::Deviation;
 use crate::graph::{CrashSpace, Cut};
 use fencepost_kernel::StoreId;
 
-/// Finds it, from a failing image. `run` runs recovery, and answers `None` when the effort allowed is spent; among states of one
+/// Finds it, from a failing image. `run` runs recovery, and returns `None` when the effort allowed is spent; among states of one
 /// size those are preferred whose deviating stores have the lowest `rank`, of which 0 is the best, and among those the first in the order
 /// of failure points: which image failed first is chance where several recoveries run at a time.
 ///

@@ -35,7 +35,7 @@ impl Paths {
         self.roots.insert(history, root);
         root
     }
-    /// The same, if anybody started there.
+    /// The same, if a path started there.
     pub(super) fn known_root(&self, history: u128) -> Option<u32> {
         self.roots.get(&history).copied()
     }

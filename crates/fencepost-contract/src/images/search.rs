@@ -104,7 +104,7 @@ impl<'s> Images<'s> {
     pub fn is_steady(&self) -> bool {
         self.steady
     }
-    /// The next image. After an answer that says "failed" there is no next one worth asking for.
+    /// The next image. After an answer that says "failed" the next ones do not matter.
     pub fn next_image(&mut self) -> Next {
         loop {
             if let Some((point, item)) = self.stack.pop() {

@@ -64,7 +64,7 @@ const BOTH: &[Deviation] = &[Deviation::Missing, Deviation::Persisted];
 type Failing = (Cut, String);
 
 impl<'s, E, F: FnMut(&ImageJob) -> Result<Option<Answer>, E>> Smallest<'s, F> {
-    /// Starts from a failing image. `run` runs recovery; it answers `None` when the effort allowed is spent.
+    /// Starts from a failing image. `run` runs recovery; it returns `None` when the effort allowed is spent.
     pub fn new(space: &'s CrashSpace, job: &ImageJob, run: F) -> Smallest<'s, F> {
         let all = cut_at(space, job.point).unwrap_or_else(|| space.graph.all_states());
         Smallest::at(space, job.point, all, run)

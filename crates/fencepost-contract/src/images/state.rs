@@ -43,7 +43,7 @@ pub(super) fn id_of(space: &CrashSpace, point: usize, durable: &[NodeId], lost: 
 }
 
 /// A crash state as bytes: words that differ from the memory before the execution, and what had happened.
-pub type StateBytes = (Vec<(u64, u64)>, CrashPoint);
+pub(super) type StateBytes = (Vec<(u64, u64)>, CrashPoint);
 
 impl super::ImageJob {
     /// The crash state that an id names.

@@ -1,5 +1,6 @@
 //! The guide (docs/checking.md) shows what compiles and does what it says.
 
+#[allow(unreachable_pub)] // a crate of its own, where it is an example
 #[path = "../../examples/own_crate.rs"]
 #[allow(dead_code)] // its `main` is for `cargo run --example`
 mod own_crate;

@@ -157,7 +157,7 @@ impl Random {
             ]
         };
         let mut steps = Vec::new();
-        for _ in 0..1 + rng.below(3) {
+        for _ in 0..=rng.below(3) {
             steps.push(step(rng));
         }
         let bad = (0..WORDS).map(|_| rng.below(4)).collect();
@@ -202,7 +202,7 @@ fn interrupted_recoveries_equal_brute_force() {
         let record = move |m: &mut RecordMem<'_>| {
             writes
                 .iter()
-                .for_each(|(w, v)| m.store(At::new(word(*w)), Val::lit(*v)))
+                .for_each(|(w, v)| m.store(At::new(word(*w)), Val::lit(*v)));
         };
         let recording = Recorder::new(Schedule::default()).thread(record).run().unwrap();
 

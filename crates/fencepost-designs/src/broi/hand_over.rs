@@ -17,27 +17,27 @@ pub(super) struct ControllerQueue {
 }
 impl ControllerQueue {
     /// A request arrives.
-    pub fn arrived(&mut self, id: WriteId, line: LineAddr) {
+    pub(super) fn arrived(&mut self, id: WriteId, line: LineAddr) {
         self.queued.push((id, line));
     }
     /// Its data goes to the medium.
-    pub fn issued(&mut self, id: WriteId) {
+    pub(super) fn issued(&mut self, id: WriteId) {
         self.queued.retain(|q| q.0 != id);
     }
     /// Whether an older write of its line has yet to go: the controller sends the two in order, and a request that waits for another one
     /// in the queue could keep that one out of it for ever.
-    pub fn waits_for_its_line(&self, id: WriteId) -> bool {
+    pub(super) fn waits_for_its_line(&self, id: WriteId) -> bool {
         let line = self.queued.iter().find(|q| q.0 == id).map(|q| q.1);
         self.queued.iter().take_while(|q| q.0 != id).any(|q| Some(q.1) == line)
     }
     /// Takes an entry; its place in the order of all.
-    pub fn take(&mut self) -> u64 {
+    pub(super) fn take(&mut self) -> u64 {
         self.used += 1;
         self.places += 1;
         self.places
     }
     /// The medium has stored a request.
-    pub fn left(&mut self) {
+    pub(super) fn left(&mut self) {
         self.used = self.used.saturating_sub(1);
     }
 }
@@ -113,7 +113,7 @@ mod tests {
             [1, 4],
             "the older of equals; nothing of an entry that may not"
         );
-        let of = |entry| Some((if entry == 0 { 0 } else { 1 }, [0, 20, 30][entry]));
+        let of = |entry| Some((u8::from(entry != 0), [0, 20, 30][entry]));
         assert_eq!(
             ids(hand_over(&e, 8, of, |_| false)),
             [1, 5],

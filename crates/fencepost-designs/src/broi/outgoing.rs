@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 /// The entries of one persist buffer that were sent to its BROI entry and not freed.
 #[derive(Clone, Debug)]
-pub struct Outgoing {
+pub(super) struct Outgoing {
     /// Sent entries of the buffer, oldest first: a persist's write, or a FENCE.
     sent: VecDeque<Option<WriteId>>,
     /// Writes that occupy a unit, and the number of their set.
@@ -32,19 +32,19 @@ impl Default for Outgoing {
 
 impl Outgoing {
     /// Units in use.
-    pub fn units(&self) -> usize {
+    pub(super) fn units(&self) -> usize {
         self.units.len()
     }
     /// Whether a barrier can be sent: into one of `registers`, or without one where nothing lies in front of it.
-    pub fn takes_barrier(&self, registers: u8) -> bool {
+    pub(super) fn takes_barrier(&self, registers: u8) -> bool {
         !self.used || self.units.is_empty() || self.sets.len() <= usize::from(registers)
     }
     /// The set that the next persist belongs to.
-    pub fn set(&self) -> Epoch {
+    pub(super) fn set(&self) -> Epoch {
         Epoch(self.first + self.sets.len() as u64 - 1)
     }
     /// A persist was sent.
-    pub fn persist(&mut self, id: WriteId) {
+    pub(super) fn persist(&mut self, id: WriteId) {
         let set = self.set().0;
         self.sent.push_back(Some(id));
         self.units.push((id, set));
@@ -54,7 +54,7 @@ impl Outgoing {
         self.used = true;
     }
     /// A FENCE was sent; adjacent ones make one barrier.
-    pub fn fence(&mut self) {
+    pub(super) fn fence(&mut self) {
         self.sent.push_back(None);
         if std::mem::take(&mut self.used) {
             match self.units.is_empty() {
@@ -64,11 +64,11 @@ impl Outgoing {
         }
     }
     /// Whether a write occupies a unit here.
-    pub fn holds(&self, id: WriteId) -> bool {
+    pub(super) fn holds(&self, id: WriteId) -> bool {
         self.units.iter().any(|u| u.0 == id)
     }
     /// A write is complete: its unit is free, and a barrier in front of which nothing is left gives its register back.
-    pub fn complete(&mut self, id: WriteId) {
+    pub(super) fn complete(&mut self, id: WriteId) {
         let Some(at) = self.units.iter().position(|u| u.0 == id) else {
             return;
         };
@@ -79,8 +79,8 @@ impl Outgoing {
             self.first += 1;
         }
     }
-    /// The oldest sent entry may be freed: every write of it is complete. Answers whether it is a FENCE.
-    pub fn freed(&mut self, released_when_sent: bool) -> Option<bool> {
+    /// The oldest sent entry may be freed: every write of it is complete. Returns whether it is a FENCE.
+    pub(super) fn freed(&mut self, released_when_sent: bool) -> Option<bool> {
         let oldest = *self.sent.front()?;
         if oldest.is_some_and(|id| self.holds(id)) && !released_when_sent {
             return None;

@@ -10,19 +10,19 @@ use fencepost_machine::seam::{Access, Snoop};
 
 /// Which threads know each line.
 #[derive(Clone, Debug, Default)]
-pub struct Siblings {
+pub(super) struct Siblings {
     /// Buffers of the threads that know a line, a bit each.
     known: LineTable<u64>,
 }
 
 impl Siblings {
     /// A thread's bus request brought the line into its core's L1, or made it exclusive there.
-    pub fn requested(&mut self, ports: &Ports, hw_thread: HwThread, line: LineAddr) {
+    pub(super) fn requested(&mut self, ports: &Ports, hw_thread: HwThread, line: LineAddr) {
         let known = self.known.entry(line);
         *known = *known & !ports.of_core(hw_thread) | 1 << ports.of(hw_thread).0;
     }
     /// A thread's access performs: the request that it counts as, if it is a conflict with a sibling.
-    pub fn performed(
+    pub(super) fn performed(
         &mut self,
         ports: &Ports,
         hw_thread: HwThread,

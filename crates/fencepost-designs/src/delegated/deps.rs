@@ -17,7 +17,7 @@ impl Seq {
 }
 
 /// How far each core has drained: entry `s` of core `c` has drained when `s <= drained[c]`.
-pub type Drained = [u64];
+pub(super) type Drained = [u64];
 
 /// At most one dependence per other core: the newest, since a core's entries drain in order. Ids that have drained
 /// count as dropped.

@@ -97,7 +97,7 @@ impl Delegated {
             Some(merge) => merge.persist_epoch(port, earliest, cx.active_epoch(QUEUE)),
         })
     }
-    /// A FENCE drains: the epoch rule. Answers what its dependents learn.
+    /// A FENCE drains: the epoch rule. Returns what its dependents learn.
     fn close_epoch(
         &mut self,
         cx: &mut dyn Cx,

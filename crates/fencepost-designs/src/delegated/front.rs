@@ -17,9 +17,9 @@ use fencepost_machine::seam::{
 use std::collections::VecDeque;
 
 /// Timer: the persist path has a free slot.
-pub const SLOT: u64 = 1 << 32;
+pub(crate) const SLOT: u64 = 1 << 32;
 /// Timer: the answer to the explicit drain of hardware thread (tag minus this) reaches its core.
-pub const DRAIN_ANSWERED: u64 = 2 << 32;
+pub(crate) const DRAIN_ANSWERED: u64 = 2 << 32;
 
 fencepost_kernel::stats! {
     /// Counters.

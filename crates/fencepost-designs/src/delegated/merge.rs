@@ -39,7 +39,7 @@ impl Merge {
         *pointer = (*pointer).max(earliest);
         self.last_persist[owner.index()] = Some(epoch);
     }
-    /// A FENCE with these raised epochs has drained; its sets linger. Answers the core's new pointer.
+    /// A FENCE with these raised epochs has drained; its sets linger. Returns the core's new pointer.
     pub fn fence(&mut self, owner: PortId, raised: (Epoch, Epoch), active: Epoch, sets: &AccessSets) -> Epoch {
         let own = self.last_persist[owner.index()].map_or(Epoch(0), |e| Epoch(e.0 + 1));
         let (earliest, after_fence) = raised;
@@ -68,7 +68,7 @@ impl Merge {
         let mut live = list.take_while(|(e, _)| *e > known);
         live.find(|(_, s)| s.conflicts(line, invalidates)).map(|(e, _)| *e)
     }
-    /// Records an access of a core whose newest FENCE has drained in the sets of that FENCE; answers them, if they are
+    /// Records an access of a core whose newest FENCE has drained in the sets of that FENCE; returns them, if they are
     /// still kept.
     pub fn record(&mut self, owner: PortId, line: Probe, is_store: bool, active: Epoch) -> Option<&AccessSets> {
         let (epoch, sets) = self.lingering[owner.index()].back_mut()?;

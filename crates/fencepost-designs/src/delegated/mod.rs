@@ -14,7 +14,7 @@
 //! {core:slot}, Youngest bit and at most one dependence per other core. A store joins the newest entry only if that is
 //! the same line, has its Youngest bit set, and no dependence is waiting in AccumDP. A full buffer (entries or FENCE
 //! slots) blocks the L1; nothing else stalls. *Dependences*: every bus request asks every other port, whether or not its cache
-//! holds the line. A port answers the id of its Youngest persist of the line (an invalidating request clears that
+//! holds the line. A port answers with the id of its Youngest persist of the line (an invalidating request clears that
 //! bit), and of its youngest FENCE since which it wrote (for invalidating requests: read or wrote) the line, for
 //! volatile lines too; two Bloom filters per FENCE remember that. The requester gathers ids in AccumDP and gives
 //! them to its next persist or FENCE; per core the newer id replaces the older. *Drain*: in order per core, once

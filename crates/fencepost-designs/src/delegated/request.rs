@@ -37,7 +37,7 @@ impl Tracker {
     }
 
     /// A bus request of core `by` is granted: collects dependences from every other port, whether or not its cache
-    /// holds the line. Answers whether some buffer holds the newest bytes. `active` is the oldest epoch not durable.
+    /// holds the line. Returns whether some buffer holds the newest bytes. `active` is the oldest epoch not durable.
     pub fn request(&mut self, by: PortId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
         let supplied = self.collect(by, line, invalidates, active);
         self.unwatch(by, line);

@@ -7,7 +7,7 @@ use fencepost_kernel::LineAddr;
 /// Persist buffers and sets of all cores together, turned on their side: a word of cores for every position. It may name
 /// a core that knows nothing of a line, never the reverse; the hardware asks every port, and so gets the same answers.
 #[derive(Clone, Debug)]
-pub struct Summary {
+pub(super) struct Summary {
     /// For each position of a filter, the cores one of whose sets may have it.
     accessed: Vec<u64>,
     /// For each value of the low address bits, the cores whose buffers hold a persist of such a line.
@@ -20,7 +20,7 @@ pub struct Summary {
 
 impl Summary {
     /// Of `cores` without entries, whose filters have `bits` positions each.
-    pub fn new(cores: usize, bits: usize) -> Summary {
+    pub(super) fn new(cores: usize, bits: usize) -> Summary {
         Summary {
             accessed: vec![0; bits],
             persists: [0; 64],
@@ -30,26 +30,26 @@ impl Summary {
     }
     /// Cores that may hold a persist of the line.
     #[inline]
-    pub fn may_persist(&self, line: LineAddr) -> u64 {
+    pub(super) fn may_persist(&self, line: LineAddr) -> u64 {
         self.persists[low(line)]
     }
     /// Cores that may hold a persist of the line or have it in one of their sets. `sets`: any, all place a line alike.
     #[inline]
-    pub fn may_know(&self, probe: Probe, sets: &AccessSets) -> u64 {
+    pub(super) fn may_know(&self, probe: Probe, sets: &AccessSets) -> u64 {
         let positions = sets.positions(probe);
         let accessed = positions.fold(u64::MAX, |cores, p| cores & self.accessed[p]);
         accessed | self.may_persist(probe.line())
     }
     /// A core's buffer holds persists with the low address bits of `line`, or none any more.
     #[inline]
-    pub fn set_persists(&mut self, owner: PortId, line: LineAddr, any: bool) {
+    pub(super) fn set_persists(&mut self, owner: PortId, line: LineAddr, any: bool) {
         let cores = &mut self.persists[low(line)];
         *cores = *cores & !(1 << owner.0) | u64::from(any) << owner.0;
     }
-    /// One of the core's sets has recorded a line. Answers whether its sets should be looked through again: they are
+    /// One of the core's sets has recorded a line. Returns whether its sets should be looked through again: they are
     /// emptied one by one, and what they held stays here until then. How often is a matter of host speed alone.
     #[inline]
-    pub fn note(&mut self, owner: PortId, probe: Probe, sets: &AccessSets) -> bool {
+    pub(super) fn note(&mut self, owner: PortId, probe: Probe, sets: &AccessSets) -> bool {
         for p in sets.positions(probe) {
             self.accessed[p] |= 1 << owner.0;
         }
@@ -58,7 +58,7 @@ impl Summary {
         *notes as usize > self.accessed.len() / 8
     }
     /// Looks through all sets of a core.
-    pub fn look_through<'a>(&mut self, owner: PortId, sets: impl Iterator<Item = &'a AccessSets>) {
+    pub(super) fn look_through<'a>(&mut self, owner: PortId, sets: impl Iterator<Item = &'a AccessSets>) {
         self.notes[owner.index()] = 0;
         self.union.fill(0);
         for set in sets {
@@ -77,7 +77,7 @@ impl Summary {
 
 /// The low address bits of a line.
 #[inline]
-pub fn low(line: LineAddr) -> usize {
+pub(super) fn low(line: LineAddr) -> usize {
     line.0 as usize % 64
 }
 

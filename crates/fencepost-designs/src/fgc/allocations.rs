@@ -26,7 +26,7 @@ pub(super) struct Allocations {
 
 impl Allocations {
     /// Nothing is bound; `queues` sub-queues of `registers` registers.
-    pub fn new(queues: u8, registers: u8, hw_threads: u8) -> Allocations {
+    pub(super) fn new(queues: u8, registers: u8, hw_threads: u8) -> Allocations {
         Allocations {
             all: Vec::new(),
             traffic: vec![vec![0; usize::from(hw_threads) + 1]; usize::from(queues) + 1],
@@ -38,14 +38,14 @@ impl Allocations {
         self.all.iter_mut().find(|a| a.span == span)
     }
     /// Binds a range once more, if it is bound.
-    pub fn again(&mut self, span: Span) -> Option<QueueId> {
+    pub(super) fn again(&mut self, span: Span) -> Option<QueueId> {
         self.find(span).map(|a| {
             a.times += 1;
             QueueId(a.queue)
         })
     }
     /// A queue took a write.
-    pub fn wrote(&mut self, queue: u8, hw_thread: Option<HwThread>) {
+    pub(super) fn wrote(&mut self, queue: u8, hw_thread: Option<HwThread>) {
         let of_queue = &mut self.traffic[usize::from(queue)];
         let nobody = of_queue.len() - 1;
         of_queue[hw_thread.map_or(nobody, HwThread::index)] += 1;
@@ -54,7 +54,7 @@ impl Allocations {
     /// different queues. Use is what they write; before they have written anything, the ranges that they have bound. Of several the one
     /// with the fewest ranges of its own, then the lowest. `None` if no register is free, or the range is empty or shares a
     /// line with another one.
-    pub fn choose(&self, span: Span, hw_thread: HwThread) -> Option<u8> {
+    pub(super) fn choose(&self, span: Span, hw_thread: HwThread) -> Option<u8> {
         let range = LineRange::touched(span);
         let shares = |a: &Allocation| LineRange::touched(a.span).meets(&range);
         if span.len == 0 || self.all.iter().any(shares) {
@@ -76,7 +76,7 @@ impl Allocations {
         (traffic.map(|(_, n)| n).sum(), others, own)
     }
     /// A range was bound.
-    pub fn add(&mut self, span: Span, queue: u8, hw_thread: HwThread) {
+    pub(super) fn add(&mut self, span: Span, queue: u8, hw_thread: HwThread) {
         let times = 1;
         self.all.push(Allocation {
             span,
@@ -86,14 +86,14 @@ impl Allocations {
         });
     }
     /// The queue of a range that is bound once: its register is to be cleared with the next release.
-    pub fn last(&self, span: Span) -> Option<u8> {
+    pub(super) fn last(&self, span: Span) -> Option<u8> {
         self.all
             .iter()
             .find(|a| a.span == span && a.times == 1)
             .map(|a| a.queue)
     }
     /// Undoes one binding; whether it was the last.
-    pub fn release(&mut self, span: Span) -> bool {
+    pub(super) fn release(&mut self, span: Span) -> bool {
         if let Some(a) = self.find(span) {
             a.times -= 1;
         }

@@ -88,7 +88,7 @@ pub(super) struct Commits {
 }
 
 impl Commits {
-    pub fn new(credits: Rc<RefCell<Credits>>, queues: u8, path: Ps, fault: CommitFault) -> Commits {
+    pub(super) fn new(credits: Rc<RefCell<Credits>>, queues: u8, path: Ps, fault: CommitFault) -> Commits {
         Commits {
             credits,
             queues: vec![None; usize::from(queues)],
@@ -102,7 +102,7 @@ impl Commits {
     }
     /// The thread commits a queue, or asks again: `Ok(took)` when it is done, and how long it took. `whole`: what the module's
     /// volatile cache holds is to be in the medium too.
-    pub fn ask(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, queue: u8, whole: bool) -> Result<Ps, Cause> {
+    pub(super) fn ask(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, queue: u8, whole: bool) -> Result<Ps, Cause> {
         let since = *self.asked[hw_thread.index()].get_or_insert(cx.now());
         match self.queues[usize::from(queue)] {
             Some(c) if c.hw_thread == hw_thread && c.stage == Stage::Done => {
@@ -142,7 +142,7 @@ impl Commits {
         }
     }
     /// A timer fired.
-    pub fn timer(&mut self, cx: &mut dyn Cx, tag: u64) -> Option<Settled> {
+    pub(super) fn timer(&mut self, cx: &mut dyn Cx, tag: u64) -> Option<Settled> {
         let (kind, queue) = Tag::unpack(tag);
         match kind {
             Tag::Flag => {
@@ -218,7 +218,7 @@ impl Commits {
         matches!(self.fault, CommitFault::PollEarly | CommitFault::FlagClearedEarly)
     }
     /// Credits of queues that are being committed are full: the next poll of each finds them so.
-    pub fn credits_came(&mut self, cx: &mut dyn Cx) {
+    pub(super) fn credits_came(&mut self, cx: &mut dyn Cx) {
         if self.polls_on() {
             return;
         }
@@ -241,7 +241,7 @@ impl Commits {
         }
     }
     /// The cache of the module has been written back.
-    pub fn drained(&mut self, cx: &mut dyn Cx, tag: u64) -> Option<Settled> {
+    pub(super) fn drained(&mut self, cx: &mut dyn Cx, tag: u64) -> Option<Settled> {
         self.settled(cx, tag as u8)
     }
     fn settled(&mut self, cx: &mut dyn Cx, queue: u8) -> Option<Settled> {
@@ -257,7 +257,7 @@ impl Commits {
         })
     }
     /// The queue takes writes again.
-    pub fn open(&mut self, cx: &mut dyn Cx, queue: u8) {
+    pub(super) fn open(&mut self, cx: &mut dyn Cx, queue: u8) {
         if self.credits.borrow().is_committing(queue) {
             self.broken = Some(format!(
                 "queue {queue} opens, and the controller still asks for its credits"
@@ -269,7 +269,7 @@ impl Commits {
         }
     }
     /// The controller accepted a write into a queue.
-    pub fn accepted(&mut self, id: WriteId, queue: u8) {
+    pub(super) fn accepted(&mut self, id: WriteId, queue: u8) {
         if let Some(Commit {
             stage: Stage::Flagged(newest, _),
             hw_thread,
@@ -284,11 +284,11 @@ impl Commits {
         }
     }
     /// The first rule that was broken.
-    pub fn broken(&self) -> Option<&String> {
+    pub(super) fn broken(&self) -> Option<&String> {
         self.broken.as_ref()
     }
     /// What a thread waits for.
-    pub fn explain(&self, hw_thread: HwThread) -> Option<String> {
+    pub(super) fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let own = self
             .queues
             .iter()

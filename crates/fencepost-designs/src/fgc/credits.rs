@@ -64,7 +64,7 @@ pub(super) struct Credits {
 
 impl Credits {
     /// No credits yet ([`Credits::set_full`]). `ask_at`: the controller asks for more when it has no more than these.
-    pub fn new(queues: u8, ask_at: u16, fault: CommitFault) -> Credits {
+    pub(super) fn new(queues: u8, ask_at: u16, fault: CommitFault) -> Credits {
         Credits {
             full: 0,
             ask_at,
@@ -81,11 +81,11 @@ impl Credits {
         }
     }
     /// The controller asks no more often than once in so long a time.
-    pub fn with_interval(self, interval: Ps) -> Credits {
+    pub(super) fn with_interval(self, interval: Ps) -> Credits {
         Credits { interval, ..self }
     }
     /// Every queue has this many credits.
-    pub fn set_full(&mut self, full: u16) {
+    pub(super) fn set_full(&mut self, full: u16) {
         self.full = full;
         self.ask_at = self.ask_at.min(full.saturating_sub(1));
         self.queues.iter_mut().for_each(|q| q.copy = full);
@@ -97,34 +97,34 @@ impl Credits {
         &mut self.queues[usize::from(queue)]
     }
     /// Whether the controller knows that every write of the queue that it issued has finished.
-    pub fn is_full(&self, queue: u8) -> bool {
+    pub(super) fn is_full(&self, queue: u8) -> bool {
         self.queues[usize::from(queue)].copy == self.full
     }
     /// Starts or ends a commit: until the credits are full, the controller asks for them.
-    pub fn set_committing(&mut self, queue: u8, committing: bool) {
+    pub(super) fn set_committing(&mut self, queue: u8, committing: bool) {
         self.queue(queue).committing = committing;
     }
     /// Whether the controller asks for the queue's credits because of a commit.
-    pub fn is_committing(&self, queue: u8) -> bool {
+    pub(super) fn is_committing(&self, queue: u8) -> bool {
         self.queues[usize::from(queue)].committing
     }
     /// Whether a credit of the queue can still come back. Where none can (a credit was lost), nobody waits for one: the machine
     /// is stuck and says so.
-    pub fn can_fill(&self, queue: u8) -> bool {
+    pub(super) fn can_fill(&self, queue: u8) -> bool {
         let q = &self.queues[usize::from(queue)];
         let returning = || self.returning.iter().any(|r| r.1 == queue);
         q.copy == self.full || q.finished > 0 || (q.under_way > 0 && !self.misplaced) || returning()
     }
     /// The controller's copy and the maximum.
-    pub fn shown(&self, queue: u8) -> (u16, u16) {
+    pub(super) fn shown(&self, queue: u8) -> (u16, u16) {
         (self.queues[usize::from(queue)].copy, self.full)
     }
     /// The synchronisations since this was last asked.
-    pub fn take_synchronisations(&mut self) -> Synchronisations {
+    pub(super) fn take_synchronisations(&mut self) -> Synchronisations {
         std::mem::take(&mut self.synchronisations)
     }
     /// The first rule that was broken.
-    pub fn broken(&self) -> Option<&String> {
+    pub(super) fn broken(&self) -> Option<&String> {
         self.broken.as_ref()
     }
     /// Whether the controller should ask for credits.

@@ -30,7 +30,7 @@ pub(super) struct Flushes {
 }
 
 impl Flushes {
-    pub fn new(hw_threads: u8) -> Flushes {
+    pub(super) fn new(hw_threads: u8) -> Flushes {
         Flushes {
             hw_threads: vec![PerThread::default(); usize::from(hw_threads)],
             waiting: Waiting::default(),
@@ -38,7 +38,7 @@ impl Flushes {
         }
     }
     /// A flush instruction. All but `clwb` and `DC CVAP` invalidate the line.
-    pub fn flush(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, flush: Flush) -> Gate {
+    pub(super) fn flush(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, flush: Flush) -> Gate {
         let h = &mut self.hw_threads[hw_thread.index()];
         let kind = match flush {
             Flush::Clwb | Flush::CvAp => CleanKind::KeepShared,
@@ -56,7 +56,7 @@ impl Flushes {
         Gate::Go
     }
     /// A fence or locked instruction waits until all of it has been accepted.
-    pub fn fence(&mut self, hw_thread: HwThread) -> Gate {
+    pub(super) fn fence(&mut self, hw_thread: HwThread) -> Gate {
         let h = &self.hw_threads[hw_thread.index()];
         if h.flushes > 0 {
             return self.waiting.wait(hw_thread, Cause::FlushPending);
@@ -67,7 +67,7 @@ impl Flushes {
         }
     }
     /// A non-temporal store goes to the controller.
-    pub fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData) -> Gate {
+    pub(super) fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData) -> Gate {
         let write = Write {
             line,
             data: *data,
@@ -89,7 +89,7 @@ impl Flushes {
         }
     }
     /// A queue of the controller takes writes again: who was refused asks again.
-    pub fn queue_freed(&mut self, cx: &mut dyn Cx) {
+    pub(super) fn queue_freed(&mut self, cx: &mut dyn Cx) {
         let mut refused = std::mem::take(&mut self.refused);
         while refused != 0 {
             self.waiting.wake(cx, HwThread(refused.trailing_zeros() as u8));
@@ -97,7 +97,7 @@ impl Flushes {
         }
     }
     /// A flush reached the controller, or found nothing dirty.
-    pub fn cleaned(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tag: u64) {
+    pub(super) fn cleaned(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tag: u64) {
         let h = &mut self.hw_threads[hw_thread.index()];
         match tag >> 40 {
             FLUSH => h.flushes -= 1,
@@ -108,14 +108,14 @@ impl Flushes {
         }
     }
     /// The controller accepted a write.
-    pub fn accepted(&mut self, cx: &mut dyn Cx, write: &Write) {
+    pub(super) fn accepted(&mut self, cx: &mut dyn Cx, write: &Write) {
         if let (Some(hw_thread), WriteCause::NonTemporal) = (write.hw_thread, write.cause) {
             self.hw_threads[hw_thread.index()].nt_stores -= 1;
             self.waiting.wake(cx, hw_thread);
         }
     }
     /// Whether nothing is under way.
-    pub fn idle(&self) -> bool {
+    pub(super) fn idle(&self) -> bool {
         self.hw_threads.iter().all(|h| h.flushes == 0 && h.nt_stores == 0)
     }
 }

@@ -60,7 +60,7 @@ pub(super) struct PerTask {
 
 impl PerTask {
     /// The mechanism for a machine of this shape.
-    pub fn new(params: PerTaskParams, dram_cache: Bytes, shape: MachineShape) -> PerTask {
+    pub(super) fn new(params: PerTaskParams, dram_cache: Bytes, shape: MachineShape) -> PerTask {
         let queues = params.queues + 1;
         let params = PerTaskParams {
             fault: params.fault.or_planted(),

@@ -28,14 +28,14 @@ pub(super) struct Synchronisation {
 
 impl Synchronisation {
     /// Nothing is asked, and no module known.
-    pub fn new() -> Synchronisation {
+    pub(super) fn new() -> Synchronisation {
         Synchronisation {
             stage: Rc::new(Cell::new(Stage::Nothing)),
             has_module: Rc::default(),
         }
     }
     /// There is a module of so many entries: what the controller knows of it.
-    pub fn with_module(&self, entries: u16) -> Box<dyn FlowControl> {
+    pub(super) fn with_module(&self, entries: u16) -> Box<dyn FlowControl> {
         self.has_module.set(true);
         Box::new(Asking {
             entries: Entries::new(1, entries),
@@ -43,7 +43,7 @@ impl Synchronisation {
         })
     }
     /// Has the controller ask; whether there is anyone to ask.
-    pub fn ask(&self) -> bool {
+    pub(super) fn ask(&self) -> bool {
         if self.has_module.get() {
             self.stage.set(Stage::Wanted);
         }

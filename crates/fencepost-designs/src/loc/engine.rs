@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 /// Hardware transactions: write-ahead log, eager commit, speculative persistence, non-volatile last level.
 #[derive(Clone, Debug)]
-pub struct Engine<S> {
+pub(super) struct Engine<S> {
     pub(super) tables: Tables,
     pub(super) store: S,
     /// Versions shared by committed and running transactions.
@@ -40,7 +40,7 @@ pub struct Engine<S> {
 
 impl<S: Store> Engine<S> {
     /// The mechanism for `hw_threads` hardware threads.
-    pub fn new(cfg: Config, store: S, hw_threads: u8) -> Engine<S> {
+    pub(super) fn new(cfg: Config, store: S, hw_threads: u8) -> Engine<S> {
         let n = usize::from(hw_threads);
         Engine {
             store,

@@ -12,7 +12,7 @@ use fencepost_kernel::{Dialect, Logging};
 use fencepost_machine::seam::Design;
 
 /// The paper of loose ordering.
-pub const LOC: Paper = Paper {
+pub(super) const LOC: Paper = Paper {
     short: "loc",
     title: "Loose-Ordering Consistency for Persistent Memory",
     venue: "ICCD 2014",
@@ -22,7 +22,7 @@ pub const LOC: Paper = Paper {
 };
 
 /// What a design chooses; its parameters are made of the groups in [`config`](super::config).
-pub trait Choice: Params {
+pub(super) trait Choice: Params {
     /// Where versions survive.
     type Store: Store + 'static;
     /// Whether a commit completes when it is durable; otherwise at once, and only `tx_flush` waits.
@@ -37,7 +37,7 @@ pub trait Choice: Params {
 }
 
 /// What the registry entries share: a design says the rest.
-pub const TRANSACTIONS: DesignInfo = DesignInfo {
+pub(super) const TRANSACTIONS: DesignInfo = DesignInfo {
     paper: LOC,
     contract: |_| ContractKind::Loc,
     idiom_of: &[],
@@ -50,13 +50,13 @@ pub const TRANSACTIONS: DesignInfo = DesignInfo {
     ..volatile::INFO
 };
 /// The promise of a design whose windows hold several transactions: their blocks become durable in any order.
-pub const REORDERS: Promise = Promise {
+pub(super) const REORDERS: Promise = Promise {
     reorders: true,
     ..TRANSACTIONS.promise
 };
 
 /// Plain stores between `tx_begin` and `tx_commit`; `tx_flush` where software waits for durability.
-pub fn dialect<P: Choice>(name: &'static str, environment: Environment) -> Dialect {
+pub(super) fn dialect<P: Choice>(name: &'static str, environment: Environment) -> Dialect {
     let locks = volatile::lock_fences(environment);
     Dialect {
         name,
@@ -79,12 +79,12 @@ fn chosen<P: Choice>(values: ParamValues<'_>) -> Result<(Config, P::Store), Para
     Ok((config, store))
 }
 /// Builds a design.
-pub fn build<P: Choice>(values: ParamValues<'_>, shape: MachineShape) -> Result<Box<dyn Design>, ParamError> {
+pub(super) fn build<P: Choice>(values: ParamValues<'_>, shape: MachineShape) -> Result<Box<dyn Design>, ParamError> {
     let (config, store) = chosen::<P>(values)?;
     Ok(Box::new(Engine::new(config, store, shape.hw_threads)))
 }
 /// The storage that a design adds.
-pub fn storage<P: Choice>(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
+pub(super) fn storage<P: Choice>(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
     let (config, store) = chosen::<P>(values)?;
     let mut items = cost::storage(&config, shape);
     items.extend(store.cost(config.degree, config.pairs));

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 
 /// How far the closing window is.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub(super) struct Progress {
     /// Its first transactions that recovery would find committed: so many.
     pub committed: usize,
     /// All of it is durable, and the store owes nothing more.
@@ -23,7 +23,7 @@ pub struct Progress {
 
 /// What of the store's became durable.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Durable {
+pub(super) enum Durable {
     /// Blocks or records of transactions.
     Content,
     /// What says where the store's content begins.
@@ -34,7 +34,7 @@ pub enum Durable {
 
 /// A place where versions survive. What has a default is what only one of the two needs.
 #[allow(unused_variables)]
-pub trait Store: Debug {
+pub(super) trait Store: Debug {
     /// Whether transactions stay in their table until their lines are home, because recovery needs what the store has of them until
     /// then, so that somebody must write the lines home. Otherwise the lines go home when the cache evicts them.
     const UNTIL_HOME: bool;

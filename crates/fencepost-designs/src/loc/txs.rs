@@ -164,7 +164,7 @@ impl TxTable {
             }
         }
     }
-    /// Every running transaction that began after `key` is doomed; answers how many newly are.
+    /// Every running transaction that began after `key` is doomed; returns how many newly are.
     pub fn doom_after(&mut self, key: Key) -> u64 {
         let mut doomed = 0;
         for (_, tx) in self.live.range_mut(key + 1..).filter(|(_, t)| t.order.is_none()) {

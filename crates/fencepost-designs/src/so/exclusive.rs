@@ -58,14 +58,14 @@ impl CommitRight {
             }
         }
     }
-    /// Passes the right on; the answer is the hardware thread to wake, which holds it now.
+    /// Passes the right on; returns the hardware thread to wake, which holds it now.
     pub(super) fn release(&mut self) -> Option<HwThread> {
         self.generation += 1;
         self.lapsing = false;
         self.holder = self.waiting.pop_front();
         self.holder
     }
-    /// The holder's fence has passed: from now on the right may lapse. The answer identifies this holding.
+    /// The holder's fence has passed: from now on the right may lapse. The result identifies this holding.
     pub(super) fn start_lapsing(&mut self) -> u32 {
         self.lapsing = true;
         self.generation

@@ -75,7 +75,7 @@ hooks! {
     Explain,
 }
 
-/// Wraps a design: counts every hook, wants all of them, and answers what the inner design answers.
+/// Wraps a design: counts every hook, wants all of them, and returns what the inner design returns.
 pub struct HookRecorder<D> {
     /// The design that answers.
     pub inner: D,

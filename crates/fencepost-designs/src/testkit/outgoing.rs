@@ -13,13 +13,13 @@ struct Waiting {
 
 /// What waits, oldest first.
 #[derive(Default)]
-pub struct Outgoing {
+pub(super) struct Outgoing {
     waiting: Vec<Waiting>,
 }
 
 impl Outgoing {
     /// The line as it is leaves for memory.
-    pub fn send<D: Design>(
+    pub(super) fn send<D: Design>(
         &mut self,
         bench: &mut Bench<D>,
         line: LineAddr,
@@ -43,14 +43,14 @@ impl Outgoing {
         self.advance(bench);
     }
     /// A clean that found no dirty copy completes with the write that is on its way, or at once.
-    pub fn join<D: Design>(&mut self, bench: &mut Bench<D>, line: LineAddr, notify: Vec<(HwThread, u64)>) {
+    pub(super) fn join<D: Design>(&mut self, bench: &mut Bench<D>, line: LineAddr, notify: Vec<(HwThread, u64)>) {
         match self.waiting.iter_mut().rfind(|w| w.write.line == line) {
             Some(w) => w.notify.extend(notify),
             None => tell(bench, &notify, None),
         }
     }
     /// Admits what can be admitted, oldest first, writes to one line in order; true if any was.
-    pub fn advance<D: Design>(&mut self, bench: &mut Bench<D>) -> bool {
+    pub(super) fn advance<D: Design>(&mut self, bench: &mut Bench<D>) -> bool {
         let (mut i, mut any) = (0, false);
         while i < self.waiting.len() {
             let line = self.waiting[i].write.line;
@@ -72,20 +72,20 @@ impl Outgoing {
         bench.cx.outgoing_lines = self.waiting.iter().map(|w| w.write.line).collect();
     }
     /// The newest bytes of a line that wait.
-    pub fn newest(&self, line: LineAddr) -> Option<LineData> {
+    pub(super) fn newest(&self, line: LineAddr) -> Option<LineData> {
         self.waiting
             .iter()
             .rfind(|w| w.write.line == line)
             .map(|w| w.write.data)
     }
     /// Whether nothing waits.
-    pub fn idle(&self) -> bool {
+    pub(super) fn idle(&self) -> bool {
         self.waiting.is_empty()
     }
 }
 
 /// Reports finished cleans.
-pub fn tell<D: Design>(bench: &mut Bench<D>, notify: &[(HwThread, u64)], found: Option<&LineData>) {
+pub(super) fn tell<D: Design>(bench: &mut Bench<D>, notify: &[(HwThread, u64)], found: Option<&LineData>) {
     for (hw_thread, tag) in notify {
         bench.design.cleaned(&mut bench.cx, *hw_thread, *tag, found);
     }

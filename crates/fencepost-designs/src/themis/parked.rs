@@ -31,7 +31,7 @@ impl Parked {
             self.waiting.push((from, line, transfer, now));
         }
     }
-    /// The line leaves: records how long it waited; the answer is whether it did at all.
+    /// The line leaves: records how long it waited; returns whether it did at all.
     pub(super) fn leaves(&mut self, cx: &mut dyn Cx, from: Level, line: LineAddr, transfer: bool) -> bool {
         let at = self
             .waiting

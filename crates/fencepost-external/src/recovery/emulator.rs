@@ -1,13 +1,11 @@
 //! The emulator, and recovery under it: what it reads of an image is observed, whatever it is written in.
 
+use crate::recovery::plugin::plugin;
 use crate::recovery::text::{is_plain, read_line};
 use fencepost_contract::images::Answer;
 use fencepost_run::BadInput;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// File name of the plugin.
-const PLUGIN: &str = "libfencepost_qemu_plugin.so";
 
 /// The emulator with the plugin that observes what a program reads of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,29 +148,6 @@ pub fn check_emulator(emulator: &str) -> Result<(), BadInput> {
             .hint(hint))
         }
     }
-}
-/// The plugin: the one asked for, or the one that lies beside the running executable.
-pub(crate) fn plugin(asked: Option<&Path>) -> Result<PathBuf, BadInput> {
-    let beside = || {
-        let own = std::env::current_exe().ok()?;
-        let folder = own.parent()?;
-        [
-            folder.join(PLUGIN),
-            folder.join("deps").join(PLUGIN),
-            folder.parent()?.join(PLUGIN),
-        ]
-        .into_iter()
-        .find(|p| p.exists())
-    };
-    let found = match asked {
-        Some(path) => Some(path.to_owned()).filter(|p| p.exists()),
-        None => beside(),
-    };
-    let found = found.and_then(|p| std::path::absolute(p).ok());
-    found.ok_or_else(|| {
-        BadInput::new(format!("the emulator's plugin {PLUGIN} is not there"))
-            .hint("build it with `cargo build -p fencepost-qemu-plugin`, or name it with --plugin")
-    })
 }
 /// A program as the emulator needs it: by its path.
 pub(crate) fn find(program: &str) -> Result<PathBuf, BadInput> {

@@ -4,6 +4,7 @@ pub(crate) mod command;
 pub(crate) mod deadline;
 pub(crate) mod emulator;
 pub(crate) mod image;
+pub(crate) mod plugin;
 pub(crate) mod pool;
 mod process;
 pub(crate) mod runner;

@@ -33,7 +33,7 @@ const SMALLEST_TIME: Duration = Duration::from_secs(20);
 /// # Errors
 /// A log or image that cannot be read; a command that cannot be run; a recovery that contradicts its own reports of what
 /// it reads.
-pub fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
+pub(crate) fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
     if let Budget::States(0) | Budget::Time(Duration::ZERO) = request.budget {
         return Err(BadInput::new("a budget of 0 explores nothing").into());
     }

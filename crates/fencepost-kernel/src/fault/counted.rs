@@ -28,7 +28,7 @@ pub(super) fn count(name: &'static str, taken: bool) {
     });
 }
 
-/// Puts other counts in the place of this thread's, which are the answer.
+/// Puts other counts in the place of this thread's, which it returns.
 pub(super) fn exchange(counts: Option<Counts>) -> Option<Counts> {
     COUNTED.with_borrow_mut(|all| std::mem::replace(all, counts))
 }

@@ -95,14 +95,14 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
     /// Elements of a stretch.
     const LENGTH: u64 = (1 << STRETCH) / UNIT;
     /// An array that begins with these pages.
-    pub fn over(below: Frozen<T>) -> Self {
+    pub(super) fn over(below: Frozen<T>) -> Self {
         Paged {
             own: Tables::default(),
             below: Some(below),
         }
     }
     /// All pages, for all threads.
-    pub fn freeze(mut self) -> Frozen<T> {
+    pub(super) fn freeze(mut self) -> Frozen<T> {
         if let Some(below) = self.below.take() {
             // Pages of its own go before those below.
             let tables = below.0.tables.iter().enumerate();
@@ -117,7 +117,7 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
     }
     /// Table, page and slot of an element.
     #[inline]
-    pub fn place(element: u64) -> (usize, usize, usize) {
+    pub(super) fn place(element: u64) -> (usize, usize, usize) {
         let (table, e) = (element / Self::LENGTH, (element % Self::LENGTH) as usize);
         (table as usize, e / PAGE, e % PAGE)
     }
@@ -137,13 +137,13 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
         Some(&**self.below.as_ref()?.0.page(table, page)?)
     }
     #[inline]
-    pub fn get(&self, element: u64) -> T {
+    pub(super) fn get(&self, element: u64) -> T {
         let (table, page, slot) = Self::place(element);
         self.page(table, page).map_or_else(T::default, |p| p[slot])
     }
     /// An element will be read or changed before long: has the host fetch it into its caches.
     #[inline]
-    pub fn host_prefetch(&self, element: u64) {
+    pub(super) fn host_prefetch(&self, element: u64) {
         let (table, page, slot) = Self::place(element);
         if let Some(page) = self.page(table, page) {
             prefetch_index(page.as_slice(), slot);
@@ -169,12 +169,12 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
     }
     /// The element, to be changed.
     #[inline]
-    pub fn entry(&mut self, element: u64) -> &mut T {
+    pub(super) fn entry(&mut self, element: u64) -> &mut T {
         let (table, page, slot) = Self::place(element);
         &mut self.page_mut(table, page)[slot]
     }
     /// Pages of a table, from one on, in which something may have been written.
-    pub fn pages_of(&self, table: usize, from: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn pages_of(&self, table: usize, from: usize) -> impl Iterator<Item = usize> + '_ {
         let own = self.own.tables[table].len();
         let below = self.below.as_ref().map_or(0, |b| b.0.tables[table].len());
         (from..own.max(below)).filter(move |page| self.page(table, *page).is_some())
@@ -182,7 +182,7 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
 }
 impl<T: Copy + Default> Paged<T, WORD> {
     /// The eight words of a line, which never straddles a page.
-    pub fn line(&self, line: LineAddr) -> [T; 8] {
+    pub(super) fn line(&self, line: LineAddr) -> [T; 8] {
         let (table, page, slot) = Self::place(line.0 * 8);
         match self.page(table, page) {
             Some(p) => *p[slot..].first_chunk().expect("a line lies within its page"),
@@ -190,7 +190,7 @@ impl<T: Copy + Default> Paged<T, WORD> {
         }
     }
     #[inline]
-    pub fn same_line(&self, other: &Self, line: LineAddr) -> bool
+    pub(super) fn same_line(&self, other: &Self, line: LineAddr) -> bool
     where
         T: PartialEq,
     {
@@ -203,7 +203,7 @@ impl<T: Copy + Default> Paged<T, WORD> {
         }
     }
     /// Adds the lines of `first..end` that differ. Pages that both share are not read.
-    pub fn differing(&self, other: &Self, first: u64, end: u64, found: &mut Vec<LineAddr>)
+    pub(super) fn differing(&self, other: &Self, first: u64, end: u64, found: &mut Vec<LineAddr>)
     where
         T: PartialEq,
     {
@@ -223,7 +223,7 @@ impl<T: Copy + Default> Paged<T, WORD> {
             line = next;
         }
     }
-    pub fn set_line(&mut self, line: LineAddr, words: &[T; 8]) {
+    pub(super) fn set_line(&mut self, line: LineAddr, words: &[T; 8]) {
         let (table, page, slot) = Self::place(line.0 * 8);
         self.page_mut(table, page)[slot..slot + 8].copy_from_slice(words);
     }

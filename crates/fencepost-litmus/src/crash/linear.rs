@@ -39,7 +39,7 @@ struct Order<'a> {
 
 /// The trace of an execution that its model orders by `solution.graph.order` and communication. Loads that the thread's own
 /// later-performing store answers (forwarding) are left out where the order needs it.
-pub fn trace(solution: &Solution<'_>, layout: &Layout) -> Option<Trace> {
+pub(super) fn trace(solution: &Solution<'_>, layout: &Layout) -> Option<Trace> {
     let order = Order::new(solution);
     let placed = order.sort(true).or_else(|| order.sort(false))?;
     Some(order.record(&placed, layout))

@@ -9,7 +9,7 @@ use crate::paths::program::{Program, ProgramError};
 use std::collections::BTreeSet;
 
 /// The order in which an execution's writes become durable under strict persistency over a model.
-pub fn strict(model: Model, g: &Graph) -> Rel {
+pub(super) fn strict(model: Model, g: &Graph) -> Rel {
     let order = match model {
         Model::Sc => g.order.or(&g.rf).or(&g.co).or(&g.fr).plus(),
         Model::Tso => g.order.or(&g.external(&g.rf)).or(&g.co).or(&g.fr).plus(),

@@ -6,7 +6,7 @@ use fencepost_kernel::{Image, Trace};
 use std::collections::BTreeSet;
 
 /// Adds every crash state that a contract allows of an execution: values of the persistent words.
-pub fn of_trace(layout: &Layout, trace: &Trace, contract: &Contract, into: &mut BTreeSet<Vec<u64>>) {
+pub(super) fn of_trace(layout: &Layout, trace: &Trace, contract: &Contract, into: &mut BTreeSet<Vec<u64>>) {
     let mut initial = Image::default();
     for word in layout.persistent() {
         initial.set_word(word.addr, word.initial, None);

@@ -80,7 +80,7 @@ struct Search<'a, F> {
     all: bool,
 }
 
-impl<'t> Program<'t> {
+impl Program<'_> {
     /// Visits every execution that the model allows.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use super::edge::{Com, Direction, Link};
 
 /// One access.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Access {
+pub(super) struct Access {
     /// What it does.
     pub direction: Direction,
     /// Location by number.
@@ -18,7 +18,7 @@ pub struct Access {
 
 /// A cycle's events by thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub(super) struct Plan {
     /// By thread, in program order.
     pub threads: Vec<Vec<Access>>,
     /// What recovery reads: locations and values.
@@ -31,7 +31,7 @@ pub struct Plan {
 
 impl Plan {
     /// The plan of a cycle; `None` if its writes to a location would need an observer (more than two).
-    pub fn new(cycle: &Cycle) -> Option<Plan> {
+    pub(super) fn new(cycle: &Cycle) -> Option<Plan> {
         let n = cycle.0.len();
         let locations = cycle.0.iter().filter(|(_, e)| !matches!(e, Edge::Com(_))).count();
         // Locations change with program order; the cycle begins behind a communication, so that the chain of its last location

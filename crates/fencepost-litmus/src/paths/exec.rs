@@ -6,7 +6,7 @@ use crate::paths::path::Set;
 
 /// A value and the reads that it was computed from.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// The value.
     pub value: u64,
     /// The reads, by event.
@@ -17,14 +17,14 @@ pub struct Cell {
 
 impl Cell {
     /// A value that no read went into.
-    pub fn constant(value: u64) -> Cell {
+    pub(crate) fn constant(value: u64) -> Cell {
         Cell {
             value,
             ..Cell::default()
         }
     }
     /// What a read returned.
-    pub fn read(value: u64, number: u8) -> Cell {
+    pub(crate) fn read(value: u64, number: u8) -> Cell {
         Cell {
             value,
             needs: 1 << number,
@@ -35,10 +35,10 @@ impl Cell {
 
 /// The registers of a running thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Registers(Vec<Cell>);
+pub(crate) struct Registers(Vec<Cell>);
 
 /// A jump that an instruction may make.
-pub struct Jump {
+pub(crate) struct Jump {
     /// Whether it does.
     pub taken: bool,
     /// Where to.
@@ -49,7 +49,7 @@ pub struct Jump {
 
 impl Registers {
     /// As the test sets them.
-    pub fn initial(thread: &Thread) -> Registers {
+    pub(crate) fn initial(thread: &Thread) -> Registers {
         let mut cells = vec![Cell::default(); thread.registers.count()];
         for (reg, value) in &thread.initial {
             cells[usize::from(*reg)].value = *value;
@@ -57,19 +57,19 @@ impl Registers {
         Registers(cells)
     }
     /// Every value.
-    pub fn values(&self) -> Vec<u64> {
+    pub(crate) fn values(&self) -> Vec<u64> {
         self.0.iter().map(|c| c.value).collect()
     }
     /// A register.
-    pub fn get(&self, reg: Reg) -> Cell {
+    pub(crate) fn get(&self, reg: Reg) -> Cell {
         self.0[usize::from(reg)]
     }
     /// Sets a register.
-    pub fn set(&mut self, reg: Reg, cell: Cell) {
+    pub(crate) fn set(&mut self, reg: Reg, cell: Cell) {
         self.0[usize::from(reg)] = cell;
     }
     /// A source operand.
-    pub fn operand(&self, operand: Operand) -> Cell {
+    pub(crate) fn operand(&self, operand: Operand) -> Cell {
         match operand {
             Operand::Imm(value) => Cell::constant(value),
             Operand::Reg(reg) => self.get(reg),
@@ -81,7 +81,7 @@ impl Registers {
         self.set(reg, Cell { value, needs, pick });
     }
     /// A memory address.
-    pub fn address(&self, at: &Address) -> Cell {
+    pub(crate) fn address(&self, at: &Address) -> Cell {
         let mut cell = self.operand(at.base);
         cell.value = cell.value.wrapping_add(at.offset);
         if let Some((reg, shift, signed)) = at.index {
@@ -102,7 +102,7 @@ impl Registers {
         cell
     }
     /// Does an instruction that only works on registers; false if it is another one.
-    pub fn step(&mut self, op: &Op) -> bool {
+    pub(crate) fn step(&mut self, op: &Op) -> bool {
         match *op {
             Op::Alu {
                 alu,
@@ -187,7 +187,7 @@ impl Registers {
         self.combine(to, width.cut(value), &[from, picked]);
     }
     /// The jump of an instruction, if it is one.
-    pub fn jump(&self, op: &Op) -> Option<Jump> {
+    pub(crate) fn jump(&self, op: &Op) -> Option<Jump> {
         Some(match *op {
             Op::Branch { cond, target } => {
                 let tested = self.get(FLAGS);
@@ -222,14 +222,14 @@ impl Registers {
 
 /// How often a thread jumped back to each place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Unrolled(Vec<(usize, u8)>);
+pub(crate) struct Unrolled(Vec<(usize, u8)>);
 
 /// Jumps back to one place that are followed, as herd does unless told otherwise.
 const UNROLL: u8 = 2;
 
 impl Unrolled {
     /// Counts a jump; false if it is one too many.
-    pub fn allows(&mut self, here: usize, target: usize) -> bool {
+    pub(crate) fn allows(&mut self, here: usize, target: usize) -> bool {
         if target > here {
             return true;
         }

@@ -95,6 +95,7 @@ fn broken(layout: &Layout, trace: &Trace, contract: &Contract, durable: &[bool])
     Some((id(a)?, id(*kept.last()?)?, rule))
 }
 
+#[expect(clippy::too_many_lines, reason = "nodes, then arrows, then gaps: one picture")]
 fn draw(program: &Program<'_>, layout: &Layout, trace: &Trace, contract: &Contract, state: &[u64]) -> Option<Picture> {
     let durable = durable(layout, trace, state)?;
     let broken = broken(layout, trace, contract, &durable);

@@ -1,6 +1,7 @@
 //! Pictures: what stands in them, as SVG and for Graphviz.
 
 use crate::executions::models::Broken;
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 /// Distance between threads, and between accesses of one.
@@ -197,21 +198,15 @@ impl Picture {
             // Labels keep off the line's middle, where lines meet.
             let share = 3 + i % 3;
             let between = |a: usize, b: usize| (a * (8 - share) + b * share) / 8;
-            let (y1, y2) = if y2 > y1 {
-                (y1 + 5, y2 - 14)
-            } else if y2 < y1 {
-                (y1 - 14, y2 + 5)
-            } else {
-                (y1 - 5, y2 - 5)
+            let (y1, y2) = match y2.cmp(&y1) {
+                Ordering::Greater => (y1 + 5, y2 - 14),
+                Ordering::Less => (y1 - 14, y2 + 5),
+                Ordering::Equal => (y1 - 5, y2 - 5),
             };
-            let side = |from: usize, to: usize| {
-                if to > from {
-                    from + 48
-                } else if to < from {
-                    from - 48
-                } else {
-                    from
-                }
+            let side = |from: usize, to: usize| match to.cmp(&from) {
+                Ordering::Greater => from + 48,
+                Ordering::Less => from - 48,
+                Ordering::Equal => from,
             };
             let (x1, x2) = (side(x1, x2), side(x2, x1));
             if self.is_bent(a) {

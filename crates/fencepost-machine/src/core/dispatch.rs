@@ -51,7 +51,7 @@ impl OpKind {
 
 impl HardwareThread {
     /// Dispatch begins or goes on.
-    pub fn start(&mut self, out: &mut impl Outside) {
+    pub(crate) fn start(&mut self, out: &mut impl Outside) {
         self.dispatch(out);
         self.check_finished(out);
     }

@@ -6,7 +6,7 @@ use crate::seam::Cause;
 
 /// How far an entry has come.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub(crate) enum Progress {
     /// Waits for the operation its address or data comes from.
     Operand,
     /// A load that waits for an older full fence.
@@ -24,7 +24,7 @@ pub enum Progress {
 /// One dispatched operation. It fills one line of the host's cache, because the threads take turns and find little there.
 #[derive(Copy, Clone, Debug)]
 #[repr(align(64))]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The operation.
     pub op: Op,
     /// When it was dispatched or, once it has committed, when it did; in cycles.
@@ -63,7 +63,7 @@ impl Slot for Entry {
 impl Entry {
     /// Instructions it stands for.
     #[inline]
-    pub fn weight(&self) -> u64 {
+    pub(crate) fn weight(&self) -> u64 {
         match self.op.kind {
             OpKind::Compute => self.op.value,
             // A marker holds no space, anything else one entry.
@@ -72,7 +72,7 @@ impl Entry {
     }
     /// Whether it is known when the result is available.
     #[inline]
-    pub fn done(&self) -> bool {
+    pub(crate) fn done(&self) -> bool {
         self.progress == Progress::Done
     }
 }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// Every lock that is held.
 #[derive(Default)]
-pub struct Locks {
+pub(crate) struct Locks {
     held: FxHashMap<Addr, (HwThread, VecDeque<HwThread>)>,
     stamps: u64,
     /// Threads to whom a lock was handed that they waited for: a bit each.
@@ -19,7 +19,7 @@ pub struct Locks {
 impl Locks {
     /// Takes the lock if it is free or was handed to `hw_thread`, which then has it until [`Locks::entered`] and the release;
     /// otherwise `hw_thread` waits in line (once).
-    pub fn take(&mut self, lock: Addr, hw_thread: HwThread) -> bool {
+    pub(crate) fn take(&mut self, lock: Addr, hw_thread: HwThread) -> bool {
         if self.handed >> hw_thread.0 & 1 == 1 {
             return true;
         }
@@ -39,11 +39,11 @@ impl Locks {
         }
     }
     /// `hw_thread` has written the lock's word: it is past the acquisition.
-    pub fn entered(&mut self, hw_thread: HwThread) {
+    pub(crate) fn entered(&mut self, hw_thread: HwThread) {
         self.handed &= !(1 << hw_thread.0);
     }
-    /// Releases the lock; answers who holds it now.
-    pub fn release(&mut self, lock: Addr) -> Option<HwThread> {
+    /// Releases the lock; returns who holds it now.
+    pub(crate) fn release(&mut self, lock: Addr) -> Option<HwThread> {
         let (holder, queue) = self.held.get_mut(&lock)?;
         match queue.pop_front() {
             Some(next) => {
@@ -58,7 +58,7 @@ impl Locks {
         }
     }
     /// Who holds the lock a thread waits for.
-    pub fn waits_for(&self, hw_thread: HwThread) -> Option<(Addr, HwThread)> {
+    pub(crate) fn waits_for(&self, hw_thread: HwThread) -> Option<(Addr, HwThread)> {
         self.held
             .iter()
             .filter(|(_, v)| v.1.contains(&hw_thread))
@@ -66,7 +66,7 @@ impl Locks {
             .min_by_key(|x| x.0)
     }
     /// The next position in the global order of lock acquisitions.
-    pub fn stamp(&mut self) -> u64 {
+    pub(crate) fn stamp(&mut self) -> u64 {
         self.stamps += 1;
         self.stamps
     }

@@ -46,7 +46,7 @@ pub(crate) trait Outside {
     /// Where the design wants a store that hit a way.
     fn place_store(&mut self, hw_thread: HwThread, way: WayRef) -> Result<WayRef, Cause>;
     /// A store performs in a way of the L1; the word has its new value. Only the first since the line came or was cleaned concerns
-    /// anybody else ([`Tags::is_settled`]); in a checked run every one is told.
+    /// other parts ([`Tags::is_settled`]); in a checked run every one is told.
     fn store_in_l1(&mut self, hw_thread: HwThread, addr: Addr, way: WayRef);
     /// An access performed in a way of the L1: the design hears of it if it wants to.
     fn performed(&mut self, hw_thread: HwThread, line: LineAddr, way: WayRef, access: Access);

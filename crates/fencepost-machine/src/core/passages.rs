@@ -48,7 +48,7 @@ struct Known {
 
 /// The operations of a run.
 #[derive(Default)]
-pub struct Passages {
+pub(crate) struct Passages {
     threads: Vec<Vec<Passage>>,
     known: FxHashMap<(HwThread, u32), Known>,
     count: usize,
@@ -56,7 +56,7 @@ pub struct Passages {
 
 impl Passages {
     /// Keeps those of so many hardware threads.
-    pub fn keep(&mut self, threads: usize) {
+    pub(crate) fn keep(&mut self, threads: usize) {
         self.threads = vec![Vec::new(); threads];
     }
     fn of(&mut self, thread: HwThread, id: u32) -> Option<&mut Known> {
@@ -64,31 +64,31 @@ impl Passages {
         kept.then(|| self.known.entry((thread, id)).or_default())
     }
     /// An operation went to the L1 or began to act, for the first time or again.
-    pub fn issued(&mut self, thread: HwThread, id: u32, at: Ps) {
+    pub(crate) fn issued(&mut self, thread: HwThread, id: u32, at: Ps) {
         if let Some(k) = self.of(thread, id) {
             k.issued.get_or_insert(at);
         }
     }
     /// It left the store queue.
-    pub fn left(&mut self, thread: HwThread, id: u32, at: Ps) {
+    pub(crate) fn left(&mut self, thread: HwThread, id: u32, at: Ps) {
         if let Some(k) = self.of(thread, id) {
             k.left = Some(at);
         }
     }
     /// It performed a store.
-    pub fn stored(&mut self, thread: HwThread, id: u32, store: StoreId) {
+    pub(crate) fn stored(&mut self, thread: HwThread, id: u32, store: StoreId) {
         if let Some(k) = self.of(thread, id) {
             k.store = Some(store);
         }
     }
     /// It read a store.
-    pub fn read(&mut self, thread: HwThread, id: u32, store: StoreId) {
+    pub(crate) fn read(&mut self, thread: HwThread, id: u32, store: StoreId) {
         if let Some(k) = self.of(thread, id) {
             k.read = Some(store);
         }
     }
     /// It committed.
-    pub fn committed(&mut self, thread: HwThread, passage: Passage) {
+    pub(crate) fn committed(&mut self, thread: HwThread, passage: Passage) {
         if self.count < MOST
             && let Some(list) = self.threads.get_mut(thread.index())
         {
@@ -97,7 +97,7 @@ impl Passages {
         }
     }
     /// Per hardware thread, in program order; empty unless they were kept.
-    pub fn take(&mut self) -> Vec<Vec<Passage>> {
+    pub(crate) fn take(&mut self) -> Vec<Vec<Passage>> {
         let mut threads = std::mem::take(&mut self.threads);
         for (thread, list) in (0..).map(HwThread).zip(&mut threads) {
             for p in list {

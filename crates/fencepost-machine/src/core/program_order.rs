@@ -66,13 +66,13 @@ impl Newest {
 
 /// Watches the order in which operations perform.
 #[derive(Default)]
-pub struct ProgramOrder {
+pub(crate) struct ProgramOrder {
     threads: Vec<Newest>,
     found: Option<Disorder>,
 }
 impl ProgramOrder {
     /// The first disorder.
-    pub fn found(&self) -> Option<Disorder> {
+    pub(crate) fn found(&self) -> Option<Disorder> {
         self.found
     }
     fn of(&mut self, thread: HwThread) -> &mut Newest {
@@ -88,7 +88,7 @@ impl ProgramOrder {
     }
     /// Store `id` performs; `in_order`: stores of a thread may not pass each other.
     #[cold]
-    pub fn store(&mut self, thread: HwThread, id: u32, addr: Addr, in_order: bool) {
+    pub(crate) fn store(&mut self, thread: HwThread, id: u32, addr: Addr, in_order: bool) {
         let n = self.of(thread);
         let word = n.words.insert(addr.word(), id).unwrap_or(0);
         let flush = n.flushes.get(&addr.line()).copied().unwrap_or(0);
@@ -119,7 +119,7 @@ impl ProgramOrder {
     }
     /// Load `id` of a word performs in the cache.
     #[cold]
-    pub fn load(&mut self, thread: HwThread, id: u32, addr: Addr) {
+    pub(crate) fn load(&mut self, thread: HwThread, id: u32, addr: Addr) {
         let n = self.of(thread);
         n.load = n.load.max(id);
         let from = n.words.get(&addr.word()).copied().unwrap_or(0);
@@ -127,24 +127,24 @@ impl ProgramOrder {
     }
     /// Load `id` of a word takes its value from the queued store `from` of its thread.
     #[cold]
-    pub fn forwarded(&mut self, thread: HwThread, id: u32, addr: Addr, from: u32) {
+    pub(crate) fn forwarded(&mut self, thread: HwThread, id: u32, addr: Addr, from: u32) {
         self.of(thread).read(addr.word(), from, id);
     }
     /// Atomic `id` performs on a word; `in_order`: not before every older store has performed.
     #[cold]
-    pub fn atomic(&mut self, thread: HwThread, id: u32, addr: Addr, in_order: bool) {
+    pub(crate) fn atomic(&mut self, thread: HwThread, id: u32, addr: Addr, in_order: bool) {
         self.fence(thread, id, in_order, false);
         self.of(thread).words.insert(addr.word(), id);
     }
     /// Acquire `id` takes effect.
     #[cold]
-    pub fn acquire(&mut self, thread: HwThread, id: u32) {
+    pub(crate) fn acquire(&mut self, thread: HwThread, id: u32) {
         let load = self.of(thread).load;
         self.must(load < id, thread, id, "an acquire takes effect after a younger load");
     }
     /// Flush `id` takes effect.
     #[cold]
-    pub fn flush(&mut self, thread: HwThread, id: u32, line: LineAddr) {
+    pub(crate) fn flush(&mut self, thread: HwThread, id: u32, line: LineAddr) {
         let n = self.of(thread);
         n.flushes.insert(line, id);
         let fence = n.fence;
@@ -152,7 +152,7 @@ impl ProgramOrder {
     }
     /// Fence or atomic `id` takes effect; `stores`: not before every older store has performed; `loads`: not after a younger load.
     #[cold]
-    pub fn fence(&mut self, thread: HwThread, id: u32, stores: bool, loads: bool) {
+    pub(crate) fn fence(&mut self, thread: HwThread, id: u32, stores: bool, loads: bool) {
         let n = self.of(thread);
         let (store, load, fence) = (n.store, n.load, n.any_fence);
         n.any_fence = fence.max(id);
@@ -170,7 +170,7 @@ impl ProgramOrder {
     }
     /// Release `id` performs.
     #[cold]
-    pub fn release(&mut self, thread: HwThread, id: u32) {
+    pub(crate) fn release(&mut self, thread: HwThread, id: u32) {
         let n = self.of(thread);
         n.release = n.release.max(id);
     }
@@ -210,34 +210,34 @@ mod tests {
         let tso = |o: &mut ProgramOrder, t| {
             [2, 1]
                 .into_iter()
-                .for_each(|i| o.store(t, i, Addr(u64::from(i) * 8), true))
+                .for_each(|i| o.store(t, i, Addr(u64::from(i) * 8), true));
         };
         assert_eq!(after(tso), Some(1));
         assert_eq!(
             after(|o, t| {
                 o.fence(t, 3, true, false);
-                store(o, t, 2)
+                store(o, t, 2);
             }),
             Some(2)
         );
         assert_eq!(
             after(|o, t| {
                 store(o, t, 4);
-                o.fence(t, 3, true, false)
+                o.fence(t, 3, true, false);
             }),
             Some(3)
         );
         assert_eq!(
             after(|o, t| {
                 o.load(t, 4, Addr(8));
-                o.fence(t, 3, true, true)
+                o.fence(t, 3, true, true);
             }),
             Some(3)
         );
         assert_eq!(
             after(|o, t| {
                 o.fence(t, 3, false, false);
-                o.fence(t, 2, true, false)
+                o.fence(t, 2, true, false);
             }),
             Some(2)
         );
@@ -252,28 +252,28 @@ mod tests {
         assert_eq!(
             after(|o, t| {
                 o.load(t, 4, Addr(8));
-                o.store(t, 3, Addr(8), false)
+                o.store(t, 3, Addr(8), false);
             }),
             Some(3)
         );
         assert_eq!(
             after(|o, t| {
                 o.load(t, 4, Addr(8));
-                o.acquire(t, 3)
+                o.acquire(t, 3);
             }),
             Some(3)
         );
         assert_eq!(
             after(|o, t| {
                 o.release(t, 3);
-                store(o, t, 2)
+                store(o, t, 2);
             }),
             Some(2)
         );
         assert_eq!(
             after(|o, t| {
                 o.flush(t, 3, Addr(128).line());
-                store(o, t, 2)
+                store(o, t, 2);
             }),
             Some(2)
         );

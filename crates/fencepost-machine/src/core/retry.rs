@@ -5,7 +5,7 @@ use super::state::{HardwareThread, Refused};
 
 impl HardwareThread {
     /// Asks the design again about everything it refused to this thread.
-    pub fn ask_again(&mut self, out: &mut impl Outside) {
+    pub(crate) fn ask_again(&mut self, out: &mut impl Outside) {
         // What is refused again goes into the other list, so that neither has to be made anew.
         std::mem::swap(&mut self.refused, &mut self.asked_again);
         for i in 0..self.asked_again.len() {

@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 /// What a ring can hold.
-pub trait Slot: Copy {
+pub(crate) trait Slot: Copy {
     /// Fills unused space.
     const EMPTY: Self;
 }
@@ -13,7 +13,7 @@ pub trait Slot: Copy {
 /// Positions count the entries that ever entered: an entry keeps its own for as long as nothing younger is taken out. The ring grows
 /// when it is full: how many entries fit is the core's business.
 #[derive(Clone, Debug)]
-pub struct Ring<T> {
+pub(crate) struct Ring<T> {
     /// A power of two.
     slots: Vec<T>,
     /// Positions of the oldest entry, and behind the youngest.
@@ -23,7 +23,7 @@ pub struct Ring<T> {
 
 impl<T: Slot> Ring<T> {
     /// An empty ring with space for so many entries, a power of two.
-    pub fn new(space: usize) -> Ring<T> {
+    pub(crate) fn new(space: usize) -> Ring<T> {
         assert!(space.is_power_of_two());
         Ring {
             slots: vec![T::EMPTY; space],
@@ -33,22 +33,22 @@ impl<T: Slot> Ring<T> {
     }
     /// Position of the oldest entry.
     #[inline]
-    pub fn first(&self) -> usize {
+    pub(crate) fn first(&self) -> usize {
         self.first
     }
     /// Position that the next entry will have.
     #[inline]
-    pub fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.end
     }
     /// Number of entries.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.end - self.first
     }
     /// Whether there is no entry.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.first == self.end
     }
     /// Where an entry lies in `slots`.
@@ -58,27 +58,27 @@ impl<T: Slot> Ring<T> {
     }
     /// The entry at a position, if it is there.
     #[inline]
-    pub fn get(&self, at: usize) -> Option<&T> {
+    pub(crate) fn get(&self, at: usize) -> Option<&T> {
         (self.first <= at && at < self.end).then(|| &self.slots[self.slot(at)])
     }
     /// The position whose lower half this is, if there is an entry.
     #[inline]
-    pub fn find(&self, low: u32) -> Option<usize> {
+    pub(crate) fn find(&self, low: u32) -> Option<usize> {
         let at = self.first + low.wrapping_sub(self.first as u32) as usize;
         (at < self.end).then_some(at)
     }
     /// The youngest entry.
-    pub fn back(&self) -> Option<&T> {
+    pub(crate) fn back(&self) -> Option<&T> {
         self.end.checked_sub(1).and_then(|at| self.get(at))
     }
     /// Every entry, oldest first.
     #[inline]
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         (self.first..self.end).map(|at| &self[at])
     }
     /// Adds the youngest entry, to be filled: what it holds is left over from an older one.
     #[inline]
-    pub fn add(&mut self) -> &mut T {
+    pub(crate) fn add(&mut self) -> &mut T {
         if self.len() == self.slots.len() {
             self.grow();
         }
@@ -88,13 +88,13 @@ impl<T: Slot> Ring<T> {
     }
     /// Drops the oldest entry, which must exist.
     #[inline]
-    pub fn drop_oldest(&mut self) {
+    pub(crate) fn drop_oldest(&mut self) {
         debug_assert!(!self.is_empty());
         self.first += 1;
     }
     /// Takes an entry out, which must exist. Older ones move up into its place.
     #[inline]
-    pub fn take_out(&mut self, at: usize) {
+    pub(crate) fn take_out(&mut self, at: usize) {
         for older in (self.first..at).rev() {
             self[older + 1] = self[older];
         }

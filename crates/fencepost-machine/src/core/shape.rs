@@ -43,7 +43,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// The shape of a validated core.
-    pub fn new(spec: &MachineSpec, declared: impl Fn(Fence) -> FenceAction) -> Shape {
+    pub(crate) fn new(spec: &MachineSpec, declared: impl Fn(Fence) -> FenceAction) -> Shape {
         let core = &spec.core;
         let (rob, load_queue, store_queue) = match core.pipeline {
             Pipeline::InOrder => (1, 1, 1),
@@ -77,40 +77,40 @@ impl Shape {
         }
     }
     /// Whether the design is asked about a fence only after older stores have performed.
-    pub fn after_stores(&self, kind: Fence) -> bool {
+    pub(crate) fn after_stores(&self, kind: Fence) -> bool {
         self.fences[kind.index()].after_stores
     }
     /// Whether nothing behind a fence is dispatched before it commits.
-    pub fn serializes(&self, kind: Fence) -> bool {
+    pub(crate) fn serializes(&self, kind: Fence) -> bool {
         self.fences[kind.index()].execution == FenceExecution::Serialize
     }
     /// Whether a fence waits in the store queue. One that does not wait for stores has no place there.
-    pub fn is_buffered(&self, kind: Fence) -> bool {
+    pub(crate) fn is_buffered(&self, kind: Fence) -> bool {
         self.fences[kind.index()] == FenceAction::MARKER
     }
     /// Whether one instruction at a time is in flight.
     #[inline]
-    pub fn in_order(&self) -> bool {
+    pub(crate) fn in_order(&self) -> bool {
         self.rob == 1
     }
     /// A cycle as a dispatch position.
     #[inline]
-    pub fn position(&self, cycle: u64) -> u64 {
+    pub(crate) fn position(&self, cycle: u64) -> u64 {
         cycle * self.to_dispatch.divisor()
     }
     /// A time as a dispatch position.
     #[inline]
-    pub fn position_at(&self, t: Ps) -> u64 {
+    pub(crate) fn position_at(&self, t: Ps) -> u64 {
         self.position(self.to_cycles.floor(t.0))
     }
     /// The first cycle that begins at `t` or later.
     #[inline]
-    pub fn cycle(&self, t: Ps) -> u64 {
+    pub(crate) fn cycle(&self, t: Ps) -> u64 {
         self.to_cycles.ceil(t.0)
     }
     /// Rounds a time up to the clock.
     #[inline]
-    pub fn align(&self, t: Ps) -> Ps {
+    pub(crate) fn align(&self, t: Ps) -> Ps {
         self.period * self.cycle(t)
     }
 }

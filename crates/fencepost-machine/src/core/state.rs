@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 /// Why dispatch stopped, when it did.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Stopped {
+pub(crate) enum Stopped {
     /// The oldest instruction has not completed and the reorder buffer or load queue is full.
     Window,
     /// The store queue is full.
@@ -136,7 +136,7 @@ pub(crate) struct CoreCounters {
 
 /// What to ask again after a kick.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// The instruction at the commit head.
     Head,
     /// A load, by its position in the window (the lower half of it).
@@ -147,7 +147,7 @@ pub enum Refused {
 
 impl HardwareThread {
     /// A hardware thread about to run `thread`.
-    pub fn new(
+    pub(crate) fn new(
         id: HwThread,
         thread: Thread,
         warm_up: u64,
@@ -211,23 +211,23 @@ impl HardwareThread {
         Some(at)
     }
     /// The oldest instruction that has not committed.
-    pub fn oldest(&self) -> Option<&Entry> {
+    pub(crate) fn oldest(&self) -> Option<&Entry> {
         self.window.get(self.committed)
     }
     /// Whether the thread was rolled back and does not know it yet.
     #[inline]
-    pub fn rolled_back(&self) -> bool {
+    pub(crate) fn rolled_back(&self) -> bool {
         self.journalled && self.journal.borrow().rolled_back(self.id)
     }
     /// Remembers a refusal once.
-    pub fn refuse(&mut self, what: Refused) {
+    pub(crate) fn refuse(&mut self, what: Refused) {
         if !self.refused.contains(&what) {
             self.refused.push(what);
         }
     }
 
     /// Schedules the access to the L1 of the load at a position: in this cycle or, if that lies in the past, the next.
-    pub fn load_at(&mut self, out: &mut impl Outside, at: usize, cycle: u64) {
+    pub(crate) fn load_at(&mut self, out: &mut impl Outside, at: usize, cycle: u64) {
         let shape = out.shape();
         let time = (shape.period * cycle).max(shape.align(out.now()));
         if self.drawn {
@@ -237,13 +237,13 @@ impl HardwareThread {
     }
     /// Operation `id` goes to the L1, or begins to act, at this time.
     #[cold]
-    pub fn issues(&mut self, out: &mut impl Outside, id: u32, at: Ps) {
+    pub(crate) fn issues(&mut self, out: &mut impl Outside, id: u32, at: Ps) {
         if let Some(r) = out.recorder() {
             r.passages.issued(self.id, id, at);
         }
     }
     /// Schedules a look at the store queue.
-    pub fn wake_stores(&mut self, out: &mut impl Outside, at: Ps) {
+    pub(crate) fn wake_stores(&mut self, out: &mut impl Outside, at: Ps) {
         let at = at.max(self.store_port);
         if self.store_event.is_none_or(|t| at < t) {
             self.store_event = Some(at);
@@ -251,13 +251,13 @@ impl HardwareThread {
         }
     }
     /// Charges the wait at the commit head, if any, up to now.
-    pub fn charge_head(&mut self, now: Ps) {
+    pub(crate) fn charge_head(&mut self, now: Ps) {
         if let Some((cause, _)) = self.head_wait.take() {
             self.account.stall(now, cause);
         }
     }
     /// The instruction at the commit head waits for `cause` from now on.
-    pub fn head_waits(&mut self, now: Ps, cause: Cause) {
+    pub(crate) fn head_waits(&mut self, now: Ps, cause: Cause) {
         match self.head_wait {
             Some((c, _)) if c == cause => {}
             Some((c, _)) => {
@@ -268,7 +268,7 @@ impl HardwareThread {
         }
     }
     /// What the thread has done so far.
-    pub fn progress(&self) -> ThreadProgress {
+    pub(crate) fn progress(&self) -> ThreadProgress {
         ThreadProgress {
             account: self.account.clone(),
             instructions: self.instructions,
@@ -278,13 +278,13 @@ impl HardwareThread {
         }
     }
     /// What the load at a position waits for from now on.
-    pub fn charge_load(&mut self, at: u32, cause: Cause) {
+    pub(crate) fn charge_load(&mut self, at: u32, cause: Cause) {
         if let Some(at) = self.window.find(at) {
             self.window[at].cause = cause;
         }
     }
     /// The access that found no free miss register starts over.
-    pub fn start_over(&mut self, out: &mut impl Outside, waiter: Waiter) {
+    pub(crate) fn start_over(&mut self, out: &mut impl Outside, waiter: Waiter) {
         let now = out.now();
         match waiter {
             Waiter::Load(_, at) => out.schedule(now, self.id, Turn::Load(at)),

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// How far a queued store has come.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum StoreState {
+pub(crate) enum StoreState {
     /// Not committed.
     Speculative,
     /// Committed; may perform from then on.
@@ -23,7 +23,7 @@ pub enum StoreState {
 /// One queued store, in a line of the host's cache of its own.
 #[derive(Copy, Clone, Debug)]
 #[repr(align(64))]
-pub struct QueuedStore {
+pub(crate) struct QueuedStore {
     /// The operation.
     pub op: Op,
     /// Its number within the thread.
@@ -36,7 +36,7 @@ pub struct QueuedStore {
 const _: () = assert!(size_of::<QueuedStore>() == 64);
 impl QueuedStore {
     /// The line it goes to.
-    pub fn line(&self) -> LineAddr {
+    pub(crate) fn line(&self) -> LineAddr {
         self.op.addr.line()
     }
 }
@@ -52,7 +52,7 @@ impl Slot for QueuedStore {
 
 /// Stores of one thread, oldest first. Positions are those of a [`Ring`].
 #[derive(Clone, Debug)]
-pub struct StoreQueue {
+pub(crate) struct StoreQueue {
     entries: Ring<QueuedStore>,
     /// Position of the oldest entry that has not committed: stores commit in order.
     committed: usize,
@@ -85,17 +85,17 @@ fn low_line(line: LineAddr) -> usize {
 impl StoreQueue {
     /// Number of stores queued.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
     /// Whether every store has performed.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
     /// Adds the youngest store.
     #[inline]
-    pub fn push(&mut self, op: &Op, id: u32, tx: Option<TxId>) {
+    pub(crate) fn push(&mut self, op: &Op, id: u32, tx: Option<TxId>) {
         self.words[low(op.addr)] += 1;
         self.lines[low_line(op.addr.line())] += 1;
         self.fences += u32::from(op.kind.is_queued_fence());
@@ -108,7 +108,7 @@ impl StoreQueue {
     }
     /// The oldest store that has not committed does so; it may perform from `at` on.
     #[inline]
-    pub fn commit_next(&mut self, at: Ps) {
+    pub(crate) fn commit_next(&mut self, at: Ps) {
         let s = &mut self.entries[self.committed];
         // One that has passed a load may be under way already.
         if s.state == StoreState::Speculative {
@@ -117,25 +117,25 @@ impl StoreQueue {
         self.committed += 1;
     }
     /// The oldest store that has not committed.
-    pub fn next_to_commit(&self) -> Option<&QueuedStore> {
+    pub(crate) fn next_to_commit(&self) -> Option<&QueuedStore> {
         self.entries.get(self.committed)
     }
     /// Position of the oldest store.
     #[inline]
-    pub fn first(&self) -> usize {
+    pub(crate) fn first(&self) -> usize {
         self.entries.first()
     }
     /// Every position, oldest first.
-    pub fn positions(&self) -> Range<usize> {
+    pub(crate) fn positions(&self) -> Range<usize> {
         self.entries.first()..self.entries.end()
     }
     /// The store at a position.
     #[inline]
-    pub fn get(&self, at: usize) -> Option<&QueuedStore> {
+    pub(crate) fn get(&self, at: usize) -> Option<&QueuedStore> {
         self.entries.get(at)
     }
     /// The store of operation `id`, and its position.
-    pub fn by_id(&mut self, id: u32) -> Option<(usize, &mut QueuedStore)> {
+    pub(crate) fn by_id(&mut self, id: u32) -> Option<(usize, &mut QueuedStore)> {
         // Numbers ascend; they may wrap round. The oldest store is the likeliest to be asked for.
         let older = |s: &QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
         let (mut at, mut end) = (self.entries.first(), self.entries.end());
@@ -152,12 +152,12 @@ impl StoreQueue {
     }
     /// Changes the state of the store at a position.
     #[inline]
-    pub fn set_state(&mut self, at: usize, state: StoreState) {
+    pub(crate) fn set_state(&mut self, at: usize, state: StoreState) {
         self.entries[at].state = state;
     }
-    /// Removes the store at a position, which has performed: older ones move up into its place. Answers what it was.
+    /// Removes the store at a position, which has performed: older ones move up into its place. Returns what it was.
     #[inline]
-    pub fn remove(&mut self, at: usize) -> OpKind {
+    pub(crate) fn remove(&mut self, at: usize) -> OpKind {
         let (addr, kind) = (self.entries[at].op.addr, self.entries[at].op.kind);
         self.words[low(addr)] -= 1;
         self.lines[low_line(addr.line())] -= 1;
@@ -169,7 +169,7 @@ impl StoreQueue {
     }
     /// Whether an older store goes to the same line as the one at `at`.
     #[inline]
-    pub fn older_on_line(&self, at: usize) -> bool {
+    pub(crate) fn older_on_line(&self, at: usize) -> bool {
         let line = self.entries[at].line();
         // One is the store itself.
         self.lines[low_line(line)] > 1 && (self.first()..at).any(|i| self.entries[i].line() == line)
@@ -181,7 +181,7 @@ impl StoreQueue {
     }
     /// The youngest store older than operation `id` that writes the word of `addr`: a load takes its value from there.
     #[inline]
-    pub fn forwarder(&self, addr: Addr, id: u32) -> Option<&QueuedStore> {
+    pub(crate) fn forwarder(&self, addr: Addr, id: u32) -> Option<&QueuedStore> {
         if self.words[low(addr)] == 0 {
             return None;
         }
@@ -198,7 +198,7 @@ impl StoreQueue {
     }
     /// When the oldest store that may perform was committed.
     #[inline]
-    pub fn next_committed(&self) -> Option<Ps> {
+    pub(crate) fn next_committed(&self) -> Option<Ps> {
         self.committed().find_map(|s| match s.state {
             StoreState::Committed(t) => Some(t),
             _ => None,
@@ -206,35 +206,35 @@ impl StoreQueue {
     }
     /// Whether a fence waits here.
     #[inline]
-    pub fn has_fence(&self) -> bool {
+    pub(crate) fn has_fence(&self) -> bool {
         self.fences > 0
     }
     /// Committed fences that wait here.
-    pub fn committed_fences(&self) -> u32 {
+    pub(crate) fn committed_fences(&self) -> u32 {
         self.committed().filter(|s| s.is_fence()).count() as u32
     }
     /// Whether a fence older than operation `id` waits here.
-    pub fn fence_before(&self, id: u32) -> bool {
+    pub(crate) fn fence_before(&self, id: u32) -> bool {
         let older = |s: &&QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
         self.fences > 0 && self.entries.iter().take_while(older).any(QueuedStore::is_fence)
     }
     /// Whether a full fence older than operation `id` waits here.
     #[inline]
-    pub fn full_fence_before(&self, id: u32) -> bool {
+    pub(crate) fn full_fence_before(&self, id: u32) -> bool {
         let older = |s: &&QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
         let mut entries = self.entries.iter().take_while(older);
         self.fences > 0 && entries.any(|s| s.op.kind.is_queued_full_fence())
     }
     /// Whether a store older than operation `id` has not performed.
     #[inline]
-    pub fn any_older(&self, id: u32) -> bool {
+    pub(crate) fn any_older(&self, id: u32) -> bool {
         self.get(self.first())
             .is_some_and(|s| (s.id.wrapping_sub(id) as i32) < 0)
     }
 }
 impl QueuedStore {
     /// Whether it is a fence: it leaves as the oldest entry, and no younger one acts before.
-    pub fn is_fence(&self) -> bool {
+    pub(crate) fn is_fence(&self) -> bool {
         self.op.kind.is_queued_fence()
     }
     fn is_store(&self) -> bool {

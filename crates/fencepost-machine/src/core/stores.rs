@@ -28,7 +28,7 @@ enum Tried {
 
 impl HardwareThread {
     /// The scheduled look at the store queue; a later one may have been replaced by an earlier one.
-    pub fn stores_turn(&mut self, out: &mut impl Outside) {
+    pub(crate) fn stores_turn(&mut self, out: &mut impl Outside) {
         if self.store_event == Some(out.now()) {
             self.stores(out);
         }

@@ -32,7 +32,7 @@ impl std::fmt::Display for Race {
 
 /// Collects the trace of a run.
 #[derive(Default)]
-pub struct TraceRecorder {
+pub(crate) struct TraceRecorder {
     trace: Trace,
     hold: bool,
     race: Option<Race>,
@@ -53,11 +53,11 @@ pub struct TraceRecorder {
 }
 impl TraceRecorder {
     /// Events recorded so far.
-    pub fn events(&self) -> usize {
+    pub(crate) fn events(&self) -> usize {
         self.trace.events.len()
     }
     /// A recorder for `threads` threads, whose operations name lines of libraries by these numbers.
-    pub fn new(threads: u32, own_lines: Rc<OwnLines>) -> TraceRecorder {
+    pub(crate) fn new(threads: u32, own_lines: Rc<OwnLines>) -> TraceRecorder {
         TraceRecorder {
             trace: Trace {
                 threads,
@@ -75,25 +75,25 @@ impl TraceRecorder {
         }
     }
     /// Keeps the time of every event of so many hardware threads.
-    pub fn keep_times(&mut self, threads: usize) {
+    pub(crate) fn keep_times(&mut self, threads: usize) {
         self.times = Some(Vec::new());
         self.queues = vec![[Vec::new(), Vec::new()]; threads];
         self.passages.keep(threads);
     }
     /// An entry of the store queue committed (0) or left (1).
     #[cold]
-    pub fn queued(&mut self, thread: HwThread, at: Ps, end: usize) {
+    pub(crate) fn queued(&mut self, thread: HwThread, at: Ps, end: usize) {
         if let Some(queue) = self.queues.get_mut(thread.index()) {
             queue[end].push(at);
         }
     }
     /// Per hardware thread, when store-queue entries committed and when they left; empty unless times are kept.
-    pub fn take_queues(&mut self) -> Vec<[Vec<Ps>; 2]> {
+    pub(crate) fn take_queues(&mut self) -> Vec<[Vec<Ps>; 2]> {
         std::mem::take(&mut self.queues)
     }
     /// What is recorded from now on happens at this time.
     #[inline]
-    pub fn at(&mut self, now: Ps) -> &mut TraceRecorder {
+    pub(crate) fn at(&mut self, now: Ps) -> &mut TraceRecorder {
         if let Some(times) = &mut self.times {
             times.resize(self.trace.events.len(), self.now);
             self.now = now;
@@ -101,7 +101,7 @@ impl TraceRecorder {
         self
     }
     /// When each event was recorded; empty unless times are kept.
-    pub fn take_times(&mut self) -> Vec<Ps> {
+    pub(crate) fn take_times(&mut self) -> Vec<Ps> {
         self.at(self.now);
         self.times.take().unwrap_or_default()
     }
@@ -127,7 +127,7 @@ impl TraceRecorder {
     }
     /// Operation `id`, whose address needs the result of operation `dep`, read a word: a load or an atomic.
     #[cold]
-    pub fn read(&mut self, thread: HwThread, id: u32, dep: u32, kind: TraceKind) {
+    pub(crate) fn read(&mut self, thread: HwThread, id: u32, dep: u32, kind: TraceKind) {
         if let TraceKind::Load { from: Some(from), .. } | TraceKind::Rmw { from: Some(from), .. } = kind {
             self.passages.read(thread, id, from);
         }
@@ -138,7 +138,7 @@ impl TraceRecorder {
     /// Load `id` took its value from a queued store of its thread: what depends on it depends on what the store and the
     /// load depend on (the newer of the two reads).
     #[cold]
-    pub fn forwarded(&mut self, thread: HwThread, id: u32, deps: [u32; 2]) {
+    pub(crate) fn forwarded(&mut self, thread: HwThread, id: u32, deps: [u32; 2]) {
         let newest = deps.into_iter().map(|d| self.result(thread, d)).max();
         self.set_result(thread, id, newest.unwrap_or(0));
     }
@@ -150,7 +150,7 @@ impl TraceRecorder {
     }
     /// A store performed; returns its id.
     #[cold]
-    pub fn store(&mut self, thread: HwThread, op: &Op, value: u64, tx: Option<TxId>) -> StoreId {
+    pub(crate) fn store(&mut self, thread: HwThread, op: &Op, value: u64, tx: Option<TxId>) -> StoreId {
         let id = self.next_store().expect("fewer than 2^32 stores in a recorded run");
         let nt = op.kind == crate::frontend::OpKind::NtStore;
         self.trace.stores.push(StoreInfo {
@@ -169,13 +169,13 @@ impl TraceRecorder {
     }
     /// Ports of the network count as further threads of the trace.
     #[cold]
-    pub fn add_threads(&mut self, ports: u32) {
+    pub(crate) fn add_threads(&mut self, ports: u32) {
         self.trace.threads += ports;
     }
     /// A word that came over the network took effect.
     #[track_caller]
     #[cold]
-    pub fn remote_store(&mut self, port: HwThread, addr: Addr, value: u64) -> StoreId {
+    pub(crate) fn remote_store(&mut self, port: HwThread, addr: Addr, value: u64) -> StoreId {
         let id = self.next_store().expect("fewer than 2^32 stores in a recorded run");
         self.trace.stores.push(StoreInfo {
             thread: port,
@@ -190,43 +190,43 @@ impl TraceRecorder {
     }
     /// The id the next store will get.
     #[cold]
-    pub fn next_store(&self) -> Option<StoreId> {
+    pub(crate) fn next_store(&self) -> Option<StoreId> {
         StoreId::from_index(self.trace.stores.len())
     }
     /// The next store is the write half of an atomic: its own event is left out.
     #[cold]
-    pub fn hold_next(&mut self, hold: bool) {
+    pub(crate) fn hold_next(&mut self, hold: bool) {
         self.hold = hold;
     }
     /// Any other event of a thread.
     #[cold]
-    pub fn event(&mut self, thread: HwThread, kind: TraceKind) {
+    pub(crate) fn event(&mut self, thread: HwThread, kind: TraceKind) {
         self.trace.push(thread, kind);
     }
     /// A write was accepted by the persistent-memory controller.
     #[cold]
-    pub fn accepted(&mut self, line: LineAddr, data: &LineData) {
+    pub(crate) fn accepted(&mut self, line: LineAddr, data: &LineData) {
         self.trace.push_hardware(TraceKind::Accepted { line, by: data.by });
     }
     /// Notes something in the account, behind the trace's events so far.
     #[cold]
-    pub fn note(&mut self, kind: LedgerKind) {
+    pub(crate) fn note(&mut self, kind: LedgerKind) {
         let at = self.trace.next_event();
         self.trace.ledger.push(LedgerEvent { at, kind });
     }
     /// The persist log's record `index` became durable.
     #[cold]
-    pub fn durable(&mut self, index: u64) {
+    pub(crate) fn durable(&mut self, index: u64) {
         self.trace.push_hardware(TraceKind::Durable { index: index as u32 });
     }
     /// An operation ended. A re-run operation replaces what it did before it was rolled back.
     #[cold]
-    pub fn op(&mut self, op: OpRecord) {
+    pub(crate) fn op(&mut self, op: OpRecord) {
         self.trace.ops.push(op);
     }
     /// A load read another value than its thread was given when it issued.
     #[cold]
-    pub fn raced(&mut self, thread: HwThread, op: &Op) {
+    pub(crate) fn raced(&mut self, thread: HwThread, op: &Op) {
         self.race.get_or_insert(Race {
             thread,
             addr: op.addr,
@@ -235,12 +235,12 @@ impl TraceRecorder {
     }
     /// The first such load.
     #[cold]
-    pub fn race(&self) -> Option<Race> {
+    pub(crate) fn race(&self) -> Option<Race> {
         self.race
     }
     /// The finished trace.
     #[cold]
-    pub fn finish(mut self) -> Trace {
+    pub(crate) fn finish(mut self) -> Trace {
         let mut last = rustc_hash::FxHashMap::default();
         for (i, o) in self.trace.ops.iter().enumerate() {
             last.insert((o.thread, o.k), i);

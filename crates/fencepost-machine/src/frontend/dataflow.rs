@@ -56,7 +56,7 @@ pub(super) struct Flow {
 
 impl Flow {
     /// The next operation, if it is known.
-    pub fn fetch(&mut self, port: &Port) -> Option<Op> {
+    pub(super) fn fetch(&mut self, port: &Port) -> Option<Op> {
         let step = match self.program.next() {
             Next::Do(step) => step,
             Next::Atomic(step, rmw) => {

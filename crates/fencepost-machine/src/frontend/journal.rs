@@ -80,7 +80,7 @@ impl Journal {
         }
     }
     /// Restores memory, functional and coherent, to before transaction `tx` of `hw_thread`; its thread must re-run from there.
-    /// Answers the lines of which coherent memory was restored, in order, each once.
+    /// Returns the lines of which coherent memory was restored, in order, each once.
     pub fn roll_back(
         &mut self,
         hw_thread: HwThread,

@@ -15,16 +15,16 @@ use fencepost_kernel::{Addr, CoreId, LineAddr, LineData, Ps};
 
 impl Hierarchy {
     /// Bytes are kept and compared from now on; for a hierarchy that is still empty.
-    pub fn keep_bytes(&mut self) {
+    pub(crate) fn keep_bytes(&mut self) {
         self.held = Some(Box::default());
     }
     /// Whether bytes are kept.
     #[inline]
-    pub fn keeps_bytes(&self) -> bool {
+    pub(crate) fn keeps_bytes(&self) -> bool {
         self.held.is_some()
     }
     /// The first stale bytes that were read.
-    pub fn stale(&self) -> Option<&StaleBytes> {
+    pub(crate) fn stale(&self) -> Option<&StaleBytes> {
         self.held.as_ref()?.stale.as_ref()
     }
     /// What a cache holds of a line, as far as its bytes are kept.
@@ -76,14 +76,14 @@ impl Hierarchy {
         }
     }
     /// A store performs in an L1.
-    pub fn stored(&mut self, core: CoreId, addr: Addr, value: u64) {
+    pub(crate) fn stored(&mut self, core: CoreId, addr: Addr, value: u64) {
         let key = (level_key(Level::L1(core)), addr.line());
         if let Some(words) = self.held.as_mut().and_then(|h| h.lines.get_mut(&key)) {
             words[addr.word_in_line()] = value;
         }
     }
     /// A load performs in an L1, where the newest bytes must be.
-    pub fn loaded(&mut self, now: Ps, core: CoreId, line: LineAddr, newest: Words) {
+    pub(crate) fn loaded(&mut self, now: Ps, core: CoreId, line: LineAddr, newest: Words) {
         self.compare(now, Level::L1(core), line, newest, "a load");
     }
     /// A dirty line leaves a cache: its bytes, which must be the newest.

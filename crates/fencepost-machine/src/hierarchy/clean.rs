@@ -12,7 +12,7 @@ use fencepost_kernel::{CoreId, HwThread, LineAddr, Ps, WriteCause};
 
 impl Hierarchy {
     /// A flush or the design wants a line cleaned: the step to schedule, and when.
-    pub fn request_clean(
+    pub(crate) fn request_clean(
         &mut self,
         now: Ps,
         hw_thread: HwThread,
@@ -35,7 +35,7 @@ impl Hierarchy {
     }
 
     /// A clean reaches the bus.
-    pub fn clean(&mut self, out: &mut impl Outside, slot: u32) {
+    pub(crate) fn clean(&mut self, out: &mut impl Outside, slot: u32) {
         let Some(c) = self.cleans[slot as usize] else {
             return;
         };
@@ -91,7 +91,7 @@ impl Hierarchy {
         }
     }
 
-    /// Applies the clean to every copy; answers the shared cache's mark if that copy was dirty.
+    /// Applies the clean to every copy; returns the shared cache's mark if that copy was dirty.
     fn settle_copies(&mut self, (line, at): (LineAddr, Entry), kind: CleanKind) -> Option<u32> {
         for p in self.bus.lines.holders(at) {
             let core = &mut self.cores[p.index()];

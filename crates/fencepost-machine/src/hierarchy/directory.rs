@@ -38,7 +38,7 @@ fn number(page: u32, line: LineAddr) -> u32 {
 impl Directory {
     /// The number of a line, if its page has one.
     #[inline]
-    pub fn find(&self, line: LineAddr) -> Option<u32> {
+    pub(super) fn find(&self, line: LineAddr) -> Option<u32> {
         let (stretch, page) = place(line);
         let page = match self.tables.get(stretch).and_then(|t| t.get(page)) {
             Some(page) => *page,
@@ -52,7 +52,7 @@ impl Directory {
     }
     /// Numbers the page of a line that has none; the line's number.
     #[cold]
-    pub fn add(&mut self, line: LineAddr) -> u32 {
+    pub(super) fn add(&mut self, line: LineAddr) -> u32 {
         self.pages += 1;
         let (stretch, page) = place(line);
         match self.tables.get_mut(stretch).filter(|_| page < NEAR) {
@@ -69,7 +69,7 @@ impl Directory {
         number(self.pages, line)
     }
     /// One more than the largest number.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         (self.pages as usize) << PAGE
     }
 }

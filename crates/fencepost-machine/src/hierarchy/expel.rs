@@ -10,7 +10,7 @@ use fencepost_kernel::{CoreId, LineAddr, WriteCause};
 
 impl Hierarchy {
     /// Whether any cache or write-back buffer holds the line, or its data is under way between them.
-    pub fn held(&self, line: LineAddr) -> bool {
+    pub(crate) fn held(&self, line: LineAddr) -> bool {
         let lines = &self.bus.lines;
         let known = lines
             .find(line)

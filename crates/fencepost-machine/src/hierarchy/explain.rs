@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 impl Hierarchy {
     /// One line for each thing that waits, on a machine whose design has these stall causes of its own.
-    pub fn explain(&self, own: &'static [StatInfo]) -> String {
+    pub(crate) fn explain(&self, own: &'static [StatInfo]) -> String {
         let mut text = String::new();
         for (hw_thread, cause) in self.blocked.iter().enumerate() {
             if let Some(cause) = cause {

@@ -16,7 +16,7 @@ type Place = (WayRef, bool);
 
 impl Hierarchy {
     /// Installs the line of a miss. `None` if the write-back buffer is full; the fill is tried again when it is not.
-    pub fn fill(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) -> Option<Arrived> {
+    pub(crate) fn fill(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) -> Option<Arrived> {
         let m = &self.cores[core.index()].misses[miss];
         let (line, at, fill) = (m.line, m.at, m.fill);
         if let Some(f) = fill {
@@ -67,7 +67,7 @@ impl Hierarchy {
 
     /// Who has waited for the line that has arrived, oldest first, by number.
     #[inline]
-    pub fn waiter(&self, i: usize) -> Option<Waiter> {
+    pub(crate) fn waiter(&self, i: usize) -> Option<Waiter> {
         self.acting.get(i).copied()
     }
 
@@ -82,7 +82,7 @@ impl Hierarchy {
     }
 
     /// The waiters of a miss have acted: the next request for the line goes on.
-    pub fn served(&mut self, out: &mut impl Outside, arrived: Arrived) {
+    pub(crate) fn served(&mut self, out: &mut impl Outside, arrived: Arrived) {
         self.acting.clear();
         if decision!("hierarchy.fill-waits", !arrived.freed) {
             self.line_free(out, arrived.at);
@@ -179,12 +179,12 @@ impl Hierarchy {
     }
 
     /// Fills that found the write-back buffer full, to be tried again.
-    pub fn take_stuck_fills(&mut self, core: CoreId) -> Vec<u8> {
+    pub(crate) fn take_stuck_fills(&mut self, core: CoreId) -> Vec<u8> {
         std::mem::take(&mut self.cores[core.index()].stuck_fills)
     }
 
     /// Asks again for everything the design delayed on the bus.
-    pub fn retry_refused(&mut self, out: &mut impl Outside) {
+    pub(crate) fn retry_refused(&mut self, out: &mut impl Outside) {
         for (b, _) in std::mem::take(&mut self.bus.refused) {
             if let Behind::Miss(core, miss) = b {
                 self.charge_miss(core, miss, Cause::LoadCache);

@@ -20,7 +20,7 @@ enum Source {
 
 impl Hierarchy {
     /// Handles a request at its grant.
-    pub fn grant(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) {
+    pub(crate) fn grant(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) {
         let me = Behind::Miss(core, miss);
         let m = &self.cores[core.index()].misses[miss];
         let (line, at, exclusive, drop_copies) = (m.line, m.at, m.exclusive, m.drop_copies);

@@ -109,12 +109,12 @@ impl Hierarchy {
 
     /// The next core, in order, in whose write-back buffer something may wait. Only there a fill can be stuck.
     #[inline]
-    pub fn parked_after(&self, core: Option<CoreId>) -> Option<CoreId> {
+    pub(crate) fn parked_after(&self, core: Option<CoreId>) -> Option<CoreId> {
         let behind = core.map_or(u64::MAX, |c| (u64::MAX << c.0) << 1);
         CoreId::all_in(self.parked & behind).next()
     }
     /// Lets lines go that wait in a core's write-back buffer and may leave now, oldest first, one line in order.
-    pub fn drain_write_back(&mut self, out: &mut impl Outside, core: CoreId) {
+    pub(crate) fn drain_write_back(&mut self, out: &mut impl Outside, core: CoreId) {
         let mut i = 0;
         while i < self.cores[core.index()].write_back.len() {
             let buffer = &self.cores[core.index()].write_back;
@@ -197,7 +197,7 @@ impl Hierarchy {
     }
 
     /// Lets lines go that wait to leave the shared cache.
-    pub fn drain_llc_write_back(&mut self, out: &mut impl Outside) {
+    pub(crate) fn drain_llc_write_back(&mut self, out: &mut impl Outside) {
         let mut i = 0;
         while i < self.llc.write_back.len() {
             let (way, why) = (self.llc.write_back[i].way, self.llc.write_back[i].why);

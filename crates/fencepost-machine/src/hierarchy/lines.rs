@@ -48,19 +48,19 @@ pub(crate) struct Lines {
 impl Lines {
     /// Where the table has a line, if it has. Of others nobody knows anything.
     #[inline]
-    pub fn find(&self, line: LineAddr) -> Option<Entry> {
+    pub(super) fn find(&self, line: LineAddr) -> Option<Entry> {
         self.directory.find(line).map(Entry)
     }
     /// A line will be looked up before long: has the host fetch its entry.
     #[inline]
-    pub fn host_prefetch(&self, line: LineAddr) {
+    pub(super) fn host_prefetch(&self, line: LineAddr) {
         if let Some(at) = self.find(line) {
             prefetch_index(&self.lines, at.0 as usize);
         }
     }
     /// Where the table has a line.
     #[inline]
-    pub fn entry(&mut self, line: LineAddr) -> Entry {
+    pub(super) fn entry(&mut self, line: LineAddr) -> Entry {
         match self.find(line) {
             Some(at) => at,
             None => self.new_entry(line),
@@ -79,12 +79,12 @@ impl Lines {
 
     /// Whether the line's data is under way.
     #[inline]
-    pub fn is_busy(&self, at: Entry) -> bool {
+    pub(super) fn is_busy(&self, at: Entry) -> bool {
         self.lines[at.0 as usize].state != IDLE
     }
     /// Lets a request wait behind a line's data; false if none is under way.
     #[inline]
-    pub fn wait(&mut self, at: Entry, who: Behind) -> bool {
+    pub(super) fn wait(&mut self, at: Entry, who: Behind) -> bool {
         let busy = self.is_busy(at);
         if busy {
             self.line_up(at, who);
@@ -105,45 +105,45 @@ impl Lines {
     }
     /// The data of a line of which none was is under way from now on.
     #[inline]
-    pub fn set_busy(&mut self, at: Entry) {
+    pub(super) fn set_busy(&mut self, at: Entry) {
         debug_assert!(!self.is_busy(at));
         self.at(at).state = BUSY;
     }
     /// The line's data has arrived: who waited behind it, oldest first, to be handed back to [`Lines::put_back`].
     #[inline]
-    pub fn set_free(&mut self, at: Entry) -> Option<(u32, VecDeque<Behind>)> {
+    pub(super) fn set_free(&mut self, at: Entry) -> Option<(u32, VecDeque<Behind>)> {
         let index = std::mem::take(&mut self.at(at).state).checked_sub(QUEUE)?;
         Some((index, std::mem::take(&mut self.queues[index as usize])))
     }
     /// Takes back an emptied queue.
-    pub fn put_back(&mut self, index: u32, queue: VecDeque<Behind>) {
+    pub(super) fn put_back(&mut self, index: u32, queue: VecDeque<Behind>) {
         self.queues[index as usize] = queue;
         self.free.push(index);
     }
 
     /// A core installs the line.
     #[inline]
-    pub fn add_holder(&mut self, at: Entry, core: CoreId) {
+    pub(super) fn add_holder(&mut self, at: Entry, core: CoreId) {
         self.at(at).holders |= 1 << core.0;
     }
     /// A core does not hold the line.
     #[inline]
-    pub fn drop_holder(&mut self, at: Entry, core: CoreId) {
+    pub(super) fn drop_holder(&mut self, at: Entry, core: CoreId) {
         self.at(at).holders &= !(1 << core.0);
     }
     /// Whether a core's private caches may hold the line.
     #[inline]
-    pub fn may_hold(&self, at: Entry, core: CoreId) -> bool {
+    pub(super) fn may_hold(&self, at: Entry, core: CoreId) -> bool {
         self.lines[at.0 as usize].holders >> core.0 & 1 != 0
     }
     /// Cores whose private caches may hold the line, in order.
     #[inline]
-    pub fn holders(&self, at: Entry) -> impl Iterator<Item = CoreId> + use<> {
+    pub(super) fn holders(&self, at: Entry) -> impl Iterator<Item = CoreId> + use<> {
         CoreId::all_in(self.holders_mask(at))
     }
     /// The same, a bit each.
     #[inline]
-    pub fn holders_mask(&self, at: Entry) -> u64 {
+    pub(super) fn holders_mask(&self, at: Entry) -> u64 {
         self.lines[at.0 as usize].holders
     }
 }

@@ -11,18 +11,18 @@ use fencepost_kernel::{CoreId, LineAddr, Ps, decision, planted};
 impl Hierarchy {
     /// The L1 of a core.
     #[inline(always)]
-    pub fn l1(&self, core: CoreId) -> &Tags {
+    pub(crate) fn l1(&self, core: CoreId) -> &Tags {
         &self.cores[core.index()].l1
     }
     /// A line will be looked up before long: has the host fetch what the bus knows of it.
     #[inline]
-    pub fn host_prefetch(&self, line: LineAddr) {
+    pub(crate) fn host_prefetch(&self, line: LineAddr) {
         self.bus.lines.host_prefetch(line);
     }
     /// Looks `line` up for a load (or, `exclusive`, for a store) of a core that did not find it by itself ([`Tags::youngest`]). On a
     /// miss the waiter joins or starts one.
     #[inline(never)]
-    pub fn access(
+    pub(crate) fn access(
         &mut self,
         out: &mut impl Outside,
         core: CoreId,
@@ -53,7 +53,7 @@ impl Hierarchy {
 
     /// Takes the line out of every cache on behalf of a non-temporal store.
     #[inline(never)]
-    pub fn drop_copies(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr, waiter: Waiter) {
+    pub(crate) fn drop_copies(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr, waiter: Waiter) {
         let at = self.bus.lines.entry(line);
         self.start_miss(out, core, (line, at), true, true, waiter);
     }
@@ -138,7 +138,7 @@ impl Hierarchy {
     /// register after all (its line has arrived meanwhile, or the design refuses it) leaves it to the next, so that
     /// [`Step::Starved`] is to be scheduled after it.
     #[inline]
-    pub fn next_starved(&mut self, core: CoreId) -> Option<Waiter> {
+    pub(crate) fn next_starved(&mut self, core: CoreId) -> Option<Waiter> {
         let c = &mut self.cores[core.index()];
         match !c.starved.is_empty() && c.misses.has_free() {
             true => c.starved.pop_front(),

@@ -12,7 +12,7 @@ pub(super) struct Notify {
 
 impl Notify {
     /// One clean.
-    pub fn one(hw_thread: HwThread, tag: u64) -> Notify {
+    pub(super) fn one(hw_thread: HwThread, tag: u64) -> Notify {
         Notify {
             first: Some((hw_thread, tag)),
             more: Vec::new(),
@@ -20,16 +20,16 @@ impl Notify {
     }
     /// Whether nobody waits.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
     /// The hardware thread whose clean came first.
     #[inline]
-    pub fn first(&self) -> Option<HwThread> {
+    pub(super) fn first(&self) -> Option<HwThread> {
         self.first.map(|f| f.0)
     }
     /// Another clean waits as well.
-    pub fn add(&mut self, hw_thread: HwThread, tag: u64) {
+    pub(super) fn add(&mut self, hw_thread: HwThread, tag: u64) {
         match self.first {
             None => self.first = Some((hw_thread, tag)),
             Some(_) => self.more.push((hw_thread, tag)),
@@ -37,7 +37,7 @@ impl Notify {
     }
     /// Everyone, in the order in which they came.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = (HwThread, u64)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (HwThread, u64)> {
         self.first.into_iter().chain(self.more.iter().copied())
     }
 }

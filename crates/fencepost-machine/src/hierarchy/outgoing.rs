@@ -28,7 +28,7 @@ impl Hierarchy {
     }
 
     /// Hands over what the controller takes, oldest first, and writes to one line in order.
-    pub fn try_outgoing(&mut self, out: &mut impl Outside, side: Side) {
+    pub(crate) fn try_outgoing(&mut self, out: &mut impl Outside, side: Side) {
         let mut i = 0;
         while let Some(next) = self.interfaces[side as usize].outgoing.get(i) {
             let (line, queue) = (next.write.line, next.write.queue);
@@ -77,7 +77,7 @@ impl Hierarchy {
     }
 
     /// A write arrived in its controller's queue.
-    pub fn write_arrived(&mut self, out: &mut impl Outside, side: Side, id: WriteId, data: &LineData) {
+    pub(crate) fn write_arrived(&mut self, out: &mut impl Outside, side: Side, id: WriteId, data: &LineData) {
         self.counters.memory_writes[side as usize] += 1;
         let interface = &mut self.interfaces[side as usize];
         let Some(i) = interface.under_way.iter().position(|w| w.id == id) else {
@@ -99,7 +99,7 @@ impl Hierarchy {
         }
     }
     /// The answer to a clean that wrote its line is back at its core.
-    pub fn clean_answered(&mut self, out: &mut impl Outside, slot: u32) {
+    pub(crate) fn clean_answered(&mut self, out: &mut impl Outside, slot: u32) {
         if let Some((hw_thread, tag, data)) = self.answers[slot as usize].take() {
             out.cleaned(self, hw_thread, tag, Some(&data));
         }
@@ -108,7 +108,7 @@ impl Hierarchy {
     /// Whether a write of the design's own must wait, because older bytes of the line still wait for the controller, which
     /// must not arrive over the newer ones, or are being read there for another line. The writers of `queue` hear of it when
     /// that is over.
-    pub fn holds_up_write(&mut self, line: LineAddr, queue: u8) -> bool {
+    pub(crate) fn holds_up_write(&mut self, line: LineAddr, queue: u8) -> bool {
         let interface = &mut self.interfaces[Side::Pm as usize];
         let older = interface.outgoing.holds(line) || interface.redirected.contains(&line);
         if older {
@@ -130,7 +130,7 @@ impl Hierarchy {
     }
 
     /// Lets requests that were held back ask again.
-    pub fn unthrottle(&mut self, out: &mut impl Outside) {
+    pub(crate) fn unthrottle(&mut self, out: &mut impl Outside) {
         while !self.write_path_full() {
             let Some(b) = self.bus.throttled.pop_front() else {
                 return;

@@ -89,7 +89,7 @@ pub(super) struct Departure {
 }
 impl Departure {
     /// Whether it makes room for another line, so that its core may take it back; no clean waits for it.
-    pub fn is_victim(&self) -> bool {
+    pub(super) fn is_victim(&self) -> bool {
         self.notify.is_empty() && !self.way.frozen
     }
 }
@@ -115,14 +115,14 @@ pub(super) struct Ways {
 
 #[cfg(test)]
 impl Ways {
-    pub fn is_nowhere(self) -> bool {
+    pub(super) fn is_nowhere(self) -> bool {
         self.l1.is_none() && self.l2.is_none()
     }
 }
 
 impl Private {
     /// Empty caches.
-    pub fn new(l1: &CacheSpec, l2: Option<&CacheSpec>) -> Private {
+    pub(super) fn new(l1: &CacheSpec, l2: Option<&CacheSpec>) -> Private {
         Private {
             l1: Tags::new(l1),
             l2: l2.map(Tags::new),
@@ -134,7 +134,7 @@ impl Private {
     }
     /// Where a line is.
     #[inline]
-    pub fn ways(&self, line: LineAddr) -> Ways {
+    pub(super) fn ways(&self, line: LineAddr) -> Ways {
         Ways {
             l1: self.l1.find(line),
             l2: self.l2.as_ref().and_then(|l2| l2.find(line)),
@@ -142,14 +142,14 @@ impl Private {
     }
     /// The caches that have a line, with its way there.
     #[inline]
-    pub fn copies(&mut self, ways: Ways) -> impl Iterator<Item = (&mut Tags, WayRef)> {
+    pub(super) fn copies(&mut self, ways: Ways) -> impl Iterator<Item = (&mut Tags, WayRef)> {
         let l1 = ways.l1.map(|w| (&mut self.l1, w));
         let l2 = ways.l2.and_then(|w| self.l2.as_mut().map(|l2| (l2, w)));
         l1.into_iter().chain(l2)
     }
     /// With which permission a line is there, whether dirty, and its mark.
     #[inline]
-    pub fn state(&self, ways: Ways) -> Option<(State, bool, u32)> {
+    pub(super) fn state(&self, ways: Ways) -> Option<(State, bool, u32)> {
         let l1 = &self.l1;
         let above = ways.l1.map(|w| (l1.state(w), l1.dirty(w), l1.meta(w)));
         let (Some(l2), Some(w)) = (&self.l2, ways.l2) else {
@@ -163,12 +163,12 @@ impl Private {
     }
     /// Whether a write-back of the line waits to leave.
     #[inline]
-    pub fn waits_to_leave(&self, line: LineAddr) -> bool {
+    pub(super) fn waits_to_leave(&self, line: LineAddr) -> bool {
         self.write_back.iter().any(|d| d.way.line == line)
     }
     /// Whether newer bytes of the line than the second level's are between the levels: a victim of the first waits to leave, or a
     /// fill brings one back.
-    pub fn newer_between_levels(&self, line: LineAddr) -> bool {
+    pub(super) fn newer_between_levels(&self, line: LineAddr) -> bool {
         let waits = |d: &Departure| d.way.line == line && d.is_victim() && matches!(d.from, Level::L1(_));
         let comes_back = |m: &Miss| m.line == line && m.fill.is_some_and(|f| f.dirty);
         self.l2.is_some() && (self.write_back.iter().any(waits) || self.misses.iter().any(comes_back))

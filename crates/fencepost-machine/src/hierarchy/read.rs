@@ -102,7 +102,7 @@ impl Hierarchy {
     }
 
     /// Reads a line from persistent memory for the design: the step to schedule, and when.
-    pub fn read_for_design(&mut self, now: Ps, line: LineAddr, tag: u64) -> (Ps, Step) {
+    pub(crate) fn read_for_design(&mut self, now: Ps, line: LineAddr, tag: u64) -> (Ps, Step) {
         let free = self.design_reads.iter().position(Option::is_none);
         let slot = free.unwrap_or_else(|| {
             self.design_reads.push(None);
@@ -114,7 +114,7 @@ impl Hierarchy {
     }
 
     /// Sends a read to its controller, or lets it wait until the controller's queue has a free entry.
-    pub fn send_read(&mut self, out: &mut impl Outside, side: Side, what: ReadFor) {
+    pub(crate) fn send_read(&mut self, out: &mut impl Outside, side: Side, what: ReadFor) {
         let line = match what {
             ReadFor::Miss(core, miss) => self.cores[core.index()].misses[miss].from,
             ReadFor::Design(slot) => self.design_reads[slot as usize].expect("a read under way is known").0,
@@ -134,14 +134,14 @@ impl Hierarchy {
     }
 
     /// A controller's read queue has a free entry: every read that waits for one asks again.
-    pub fn retry_reads(&mut self, out: &mut impl Outside, side: Side) {
+    pub(crate) fn retry_reads(&mut self, out: &mut impl Outside, side: Side) {
         for what in std::mem::take(&mut self.interfaces[side as usize].waiting_reads) {
             self.send_read(out, side, what);
         }
     }
 
     /// A read's data left the controller.
-    pub fn read_done(&mut self, out: &mut impl Outside, side: Side, id: u64) {
+    pub(crate) fn read_done(&mut self, out: &mut impl Outside, side: Side, id: u64) {
         let back = out.now() + self.spec.bus.to_memory;
         let interface = &mut self.interfaces[side as usize];
         let Some(what) = interface.reads[id as usize].take() else {

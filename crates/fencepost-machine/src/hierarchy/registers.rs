@@ -16,7 +16,7 @@ pub(super) struct MissRegisters<M> {
 
 impl<M: Default> MissRegisters<M> {
     /// So many free registers.
-    pub fn new(registers: usize) -> MissRegisters<M> {
+    pub(super) fn new(registers: usize) -> MissRegisters<M> {
         MissRegisters {
             lines: vec![NONE; registers],
             misses: (0..registers).map(|_| M::default()).collect(),
@@ -25,7 +25,7 @@ impl<M: Default> MissRegisters<M> {
     }
     /// The miss of a line, if one is open.
     #[inline]
-    pub fn of(&mut self, line: LineAddr) -> Option<&mut M> {
+    pub(super) fn of(&mut self, line: LineAddr) -> Option<&mut M> {
         if self.open == 0 {
             return None;
         }
@@ -34,7 +34,7 @@ impl<M: Default> MissRegisters<M> {
     }
     /// The first free register.
     #[inline]
-    pub fn free(&self) -> Option<u8> {
+    pub(super) fn free(&self) -> Option<u8> {
         match self.has_free() {
             true => self.lines.iter().position(|l| *l == NONE).map(|i| i as u8),
             false => None,
@@ -42,12 +42,12 @@ impl<M: Default> MissRegisters<M> {
     }
     /// Whether a register is free.
     #[inline]
-    pub fn has_free(&self) -> bool {
+    pub(super) fn has_free(&self) -> bool {
         self.open < self.lines.len()
     }
     /// A free register takes the miss of a line; what it was used for last, to be replaced.
     #[inline]
-    pub fn open(&mut self, register: u8, line: LineAddr) -> &mut M {
+    pub(super) fn open(&mut self, register: u8, line: LineAddr) -> &mut M {
         let register = usize::from(register);
         self.lines[register] = line;
         self.open += 1;
@@ -55,7 +55,7 @@ impl<M: Default> MissRegisters<M> {
     }
     /// Frees the register of an open miss; what is in it, until the register is used again.
     #[inline]
-    pub fn close(&mut self, register: u8) -> &mut M {
+    pub(super) fn close(&mut self, register: u8) -> &mut M {
         let register = usize::from(register);
         debug_assert!(self.lines[register] != NONE, "the miss is open");
         self.lines[register] = NONE;
@@ -64,17 +64,17 @@ impl<M: Default> MissRegisters<M> {
     }
     /// The miss in a register, if it is in use.
     #[inline]
-    pub fn get_mut(&mut self, register: u8) -> Option<&mut M> {
+    pub(super) fn get_mut(&mut self, register: u8) -> Option<&mut M> {
         let register = usize::from(register);
         (self.lines[register] != NONE).then(|| &mut self.misses[register])
     }
     /// Every open miss.
-    pub fn iter(&self) -> impl Iterator<Item = &M> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &M> {
         let all = self.lines.iter().zip(&self.misses);
         all.filter(|(l, _)| **l != NONE).map(|(_, m)| m)
     }
     /// Every open miss, to be changed.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut M> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut M> {
         let all = self.lines.iter().zip(&mut self.misses);
         all.filter(|(l, _)| **l != NONE).map(|(_, m)| m)
     }

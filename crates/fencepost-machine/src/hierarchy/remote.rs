@@ -8,12 +8,12 @@ use fencepost_kernel::{CoreId, LineAddr, Ps};
 
 impl Hierarchy {
     /// The first time from `at` on at which the bus is free for a line of the network.
-    pub fn remote_slot(&mut self, at: Ps) -> Ps {
+    pub(crate) fn remote_slot(&mut self, at: Ps) -> Ps {
         self.bus_slot(at)
     }
     /// Whether a line may be written now. If not, [`super::Step::Remote`] follows for the port. `core` is the port's number among
     /// the sources of persists: behind all cores.
-    pub fn may_take_remote(&mut self, out: &mut impl Outside, port: u8, core: CoreId, line: LineAddr) -> bool {
+    pub(crate) fn may_take_remote(&mut self, out: &mut impl Outside, port: u8, core: CoreId, line: LineAddr) -> bool {
         let me = Behind::Remote(port);
         let at = self.bus.lines.entry(line);
         if self.bus.lines.wait(at, me) {
@@ -30,7 +30,7 @@ impl Hierarchy {
         true
     }
     /// Writes a line that may be taken: every core loses its copy, the last-level cache holds the bytes.
-    pub fn take_remote(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr) {
+    pub(crate) fn take_remote(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr) {
         self.counters.bus_grants += 1;
         // The words that arrive replace those of every copy, wherever it goes from here.
         let words = self.keeps_bytes().then(|| out.line_data(line).words);

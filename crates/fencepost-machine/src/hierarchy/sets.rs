@@ -1,7 +1,7 @@
 //! What a look-up has to know about the ways of a set, for up to sixteen ways in half a cache line of the host: in which order they
 //! were used, and a byte of each line.
 //!
-//! The byte of a way, its *print*, tells which few ways are worth a comparison with the tag. Eight of them are compared in one step,
+//! The byte of a way, its *print*, tells which few ways need a comparison with the tag. Eight of them are compared in one step,
 //! as the bytes of one machine word, and most sets are told apart by these bytes alone: the tags themselves, many times as large,
 //! stay out of the host's caches until one of them is likely to be the line.
 
@@ -52,7 +52,7 @@ pub(super) struct Set {
 
 impl Set {
     /// So many empty ways.
-    pub fn new(ways: usize) -> Set {
+    pub(super) fn new(ways: usize) -> Set {
         let mut set = Set {
             order: DIGITS,
             prints: [0; 2],
@@ -67,21 +67,21 @@ impl Set {
     }
     /// A current version with this print lies at a position.
     #[inline]
-    pub fn fill(&mut self, position: usize, print: u8) {
+    pub(super) fn fill(&mut self, position: usize, print: u8) {
         self.set_print(position, print);
     }
     /// A frozen version lies at a position.
-    pub fn freeze(&mut self, position: usize) {
+    pub(super) fn freeze(&mut self, position: usize) {
         self.set_print(position, FROZEN);
     }
     /// A position is empty.
     #[inline]
-    pub fn clear(&mut self, position: usize) {
+    pub(super) fn clear(&mut self, position: usize) {
         self.set_print(position, EMPTY);
     }
     /// A position that may have this print, and `is` it.
     #[inline]
-    pub fn find(&self, print: u8, mut is: impl FnMut(usize) -> bool) -> Option<usize> {
+    pub(super) fn find(&self, print: u8, mut is: impl FnMut(usize) -> bool) -> Option<usize> {
         // Of the first eight the lowest bits of bytes, of the second eight the highest ones.
         let mut hits = marked(self.prints[0], print) >> 7 | marked(self.prints[1], print);
         while hits != 0 {
@@ -96,7 +96,7 @@ impl Set {
     }
     /// The first empty position.
     #[inline]
-    pub fn empty(&self) -> Option<usize> {
+    pub(super) fn empty(&self) -> Option<usize> {
         // The first that is marked is not marked for another's sake.
         let first = |half: usize| {
             let hits = marked(self.prints[half], EMPTY);
@@ -106,17 +106,17 @@ impl Set {
     }
     /// The position that was used last.
     #[inline]
-    pub fn youngest(&self) -> usize {
+    pub(super) fn youngest(&self) -> usize {
         self.age(0)
     }
     /// The position that was used `age` uses of other positions ago.
     #[inline]
-    pub fn age(&self, age: usize) -> usize {
+    pub(super) fn age(&self, age: usize) -> usize {
         (self.order >> (4 * age) & 15) as usize
     }
     /// A position is used.
     #[inline]
-    pub fn touch(&mut self, position: usize) {
+    pub(super) fn touch(&mut self, position: usize) {
         let differs = self.order ^ (LOW_DIGIT * position as u64);
         let found = differs.wrapping_sub(LOW_DIGIT) & !differs & HIGH_DIGIT;
         // The first that is marked is the digit: those below it move up by one, into its place.

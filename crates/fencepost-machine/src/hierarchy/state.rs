@@ -111,7 +111,7 @@ pub(super) struct MemoryInterface {
     /// Queues whose writers were refused because an outgoing write to the same line, or a read of it, has to go first.
     pub line_refused: Vec<u8>,
     /// Where misses are read whose newest bytes are not at home, until their data is there.
-    pub redirected: Vec<LineAddr>,
+    pub(super) redirected: Vec<LineAddr>,
     /// Writes of the machine that the controller has taken and that have not arrived.
     pub under_way: Vec<UnderWay>,
 }
@@ -188,7 +188,7 @@ pub(crate) struct Hierarchy {
 
 impl Hierarchy {
     /// Empty caches. The specification must have been validated.
-    pub fn new(spec: &MachineSpec, hooks: Hooks) -> Hierarchy {
+    pub(crate) fn new(spec: &MachineSpec, hooks: Hooks) -> Hierarchy {
         Hierarchy {
             spec: Sizes {
                 l1: spec.l1.clone(),
@@ -227,42 +227,42 @@ impl Hierarchy {
         }
     }
     /// Sets the design's mark of every way of a cache to zero.
-    pub fn clear_meta(&mut self, level: Level) {
+    pub(crate) fn clear_meta(&mut self, level: Level) {
         if let Some(tags) = self.tags(level) {
             tags.clear_meta();
         }
     }
     /// The design's mark of a way of an L1.
     #[inline]
-    pub fn meta(&self, core: CoreId, way: WayRef) -> u32 {
+    pub(crate) fn meta(&self, core: CoreId, way: WayRef) -> u32 {
         self.cores[core.index()].l1.meta(way)
     }
     /// Changes the design's mark of a way of an L1.
     #[inline]
-    pub fn set_meta(&mut self, core: CoreId, way: WayRef, meta: u32) {
+    pub(crate) fn set_meta(&mut self, core: CoreId, way: WayRef, meta: u32) {
         self.cores[core.index()].l1.set_meta(way, meta);
     }
     /// Why the design keeps a hardware thread from its L1, if it does.
     #[inline]
-    pub fn blocked(&self, hw_thread: HwThread) -> Option<Cause> {
+    pub(crate) fn blocked(&self, hw_thread: HwThread) -> Option<Cause> {
         self.blocked[hw_thread.index()]
     }
-    /// Keeps a hardware thread from its L1, or no longer; answers whether this unblocked it.
-    pub fn block(&mut self, hw_thread: HwThread, cause: Option<Cause>) -> bool {
+    /// Keeps a hardware thread from its L1, or no longer; returns whether this unblocked it.
+    pub(crate) fn block(&mut self, hw_thread: HwThread, cause: Option<Cause>) -> bool {
         let was = std::mem::replace(&mut self.blocked[hw_thread.index()], cause);
         was.is_some() && cause.is_none()
     }
     /// Whether loads wait for something new ([`Hierarchy::take_charges`]).
     #[inline]
-    pub fn has_charges(&self) -> bool {
+    pub(crate) fn has_charges(&self) -> bool {
         !self.charges.is_empty()
     }
     /// Loads and what they wait for from now on, in the order in which it was found out.
-    pub fn take_charges(&mut self) -> impl Iterator<Item = (HwThread, u32, Cause)> + '_ {
+    pub(crate) fn take_charges(&mut self) -> impl Iterator<Item = (HwThread, u32, Cause)> + '_ {
         self.charges.drain(..)
     }
     /// Every dirty line of the caches.
-    pub fn dirty_lines(&self) -> Vec<LineAddr> {
+    pub(crate) fn dirty_lines(&self) -> Vec<LineAddr> {
         let l2 = |c: &'_ Private| c.l2.iter().flat_map(|t| t.dirty_lines()).collect::<Vec<_>>();
         let private = self.cores.iter().flat_map(|c| c.l1.dirty_lines().chain(l2(c)));
         let mut all: Vec<LineAddr> = private.chain(self.llc.tags.dirty_lines()).collect();
@@ -272,7 +272,7 @@ impl Hierarchy {
     }
     /// After a roll-back: copies of a line, and what of it is on its way, go back with memory. Of persistent memory, whatever
     /// left the caches for its controller was the design's to let go.
-    pub fn refresh(&mut self, line: LineAddr, newest: &LineData) {
+    pub(crate) fn refresh(&mut self, line: LineAddr, newest: &LineData) {
         let buffers = self.cores.iter_mut().map(|c| &mut c.write_back);
         let buffers = buffers.chain([&mut self.llc.write_back]).flatten();
         for d in buffers.filter(|d| d.way.line == line) {

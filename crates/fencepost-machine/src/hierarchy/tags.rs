@@ -9,7 +9,7 @@ use prefetch_index::prefetch_index;
 
 /// Coherence state of a way that holds a line.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// Several cores may hold it; no write permission.
     Shared,
     /// The only core's copy, clean.
@@ -19,25 +19,25 @@ pub enum State {
 }
 impl State {
     /// Whether a store may perform without a bus request.
-    pub const fn writable(self) -> bool {
+    pub(crate) const fn writable(self) -> bool {
         !matches!(self, State::Shared)
     }
 }
 
 /// Index of a way in its array.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct WayRef(u32);
+pub(crate) struct WayRef(u32);
 #[cfg(test)]
 impl WayRef {
     /// Some way, for tests of those who only hand it on.
-    pub fn for_tests() -> WayRef {
+    pub(crate) fn for_tests() -> WayRef {
         WayRef(0)
     }
 }
 
 /// Where a line is in its set, or can be put.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub(crate) enum Spot {
     /// It is there.
     Here(WayRef),
     /// It is not, and this way is empty.
@@ -73,7 +73,7 @@ fn state(way: u64) -> State {
 
 /// The tag array of one cache.
 #[derive(Clone, Debug)]
-pub struct Tags {
+pub(crate) struct Tags {
     /// Every way, set after set; a set has a power of two of positions.
     ways: Vec<u64>,
     sets: Vec<Set>,
@@ -94,7 +94,7 @@ pub struct Tags {
 
 impl Tags {
     /// An empty cache of this geometry. The spec must have been validated.
-    pub fn new(spec: &CacheSpec) -> Tags {
+    pub(crate) fn new(spec: &CacheSpec) -> Tags {
         let (of_set, sets) = (spec.ways as usize, spec.sets() as usize);
         let positions = of_set.next_power_of_two();
         Tags {
@@ -140,7 +140,7 @@ impl Tags {
     }
     /// A line will be looked up before long: has the host fetch its set.
     #[inline]
-    pub fn host_prefetch(&self, line: LineAddr) {
+    pub(crate) fn host_prefetch(&self, line: LineAddr) {
         let set = self.set(line);
         prefetch_index(&self.sets, set);
         // A cache line of the host has eight ways.
@@ -150,7 +150,7 @@ impl Tags {
     }
     /// The way that holds the current version of `line`.
     #[inline(never)] // from many places, and large
-    pub fn find(&self, line: LineAddr) -> Option<WayRef> {
+    pub(crate) fn find(&self, line: LineAddr) -> Option<WayRef> {
         if self.wide.is_some() {
             return self.find_wide(line);
         }
@@ -168,7 +168,7 @@ impl Tags {
     /// The way that holds `line` (with permission to write, if `exclusive`) where it was used last of its set, as most are that
     /// are accessed: then an access changes nothing.
     #[inline(always)]
-    pub fn youngest(&self, line: LineAddr, exclusive: bool) -> Option<WayRef> {
+    pub(crate) fn youngest(&self, line: LineAddr, exclusive: bool) -> Option<WayRef> {
         let set = self.set(line);
         let way = self.way(set, self.sets[set].youngest());
         let permitted = !exclusive || self.state(way).writable();
@@ -176,7 +176,7 @@ impl Tags {
     }
     /// As [`Tags::find`], where most look-ups are for the line that was used last of its set.
     #[inline(always)]
-    pub fn find_recent(&self, line: LineAddr) -> Option<WayRef> {
+    pub(crate) fn find_recent(&self, line: LineAddr) -> Option<WayRef> {
         let set = self.set(line);
         let way = self.way(set, self.sets[set].youngest());
         match self.holds(way, line) {
@@ -186,7 +186,7 @@ impl Tags {
     }
     /// Where `line` is or can be put. What must leave for it is the version used longest ago; frozen ones leave only when the whole
     /// set is frozen.
-    pub fn spot(&self, line: LineAddr) -> Spot {
+    pub(crate) fn spot(&self, line: LineAddr) -> Spot {
         match self.find(line) {
             Some(here) => Spot::Here(here),
             None => self.spot_of_absent(line),
@@ -194,7 +194,7 @@ impl Tags {
     }
     /// The same for a line that is known not to be there.
     #[inline]
-    pub fn spot_of_absent(&self, line: LineAddr) -> Spot {
+    pub(crate) fn spot_of_absent(&self, line: LineAddr) -> Spot {
         debug_assert!(self.find(line).is_none());
         let set = self.set(line);
         let empty = match self.wide {
@@ -223,14 +223,14 @@ impl Tags {
         by_age.find(|w| self.word(*w) & FROZEN == 0).unwrap_or(oldest)
     }
     /// The way that holds the frozen version of `line` named by `meta`.
-    pub fn find_frozen(&self, line: LineAddr, meta: u32) -> Option<WayRef> {
+    pub(crate) fn find_frozen(&self, line: LineAddr, meta: u32) -> Option<WayRef> {
         let set = self.set(line);
         let mut ways = (0..self.of_set).map(|p| self.way(set, p));
         ways.find(|w| self.word(*w) & VERSION == line.0 | FROZEN && self.meta(*w) == meta)
     }
     /// Marks a way as used now.
     #[inline]
-    pub fn touch(&mut self, way: WayRef) {
+    pub(crate) fn touch(&mut self, way: WayRef) {
         let (set, position) = self.place(way);
         if self.sets[set].youngest() != position || self.wide.is_some() {
             self.use_again(set, position);
@@ -249,50 +249,50 @@ impl Tags {
     }
     /// Coherence state of a way.
     #[inline]
-    pub fn state(&self, way: WayRef) -> State {
+    pub(crate) fn state(&self, way: WayRef) -> State {
         state(self.word(way))
     }
     /// Changes the coherence state of a way.
     #[inline]
-    pub fn set_state(&mut self, way: WayRef, state: State) {
+    pub(crate) fn set_state(&mut self, way: WayRef, state: State) {
         let way = &mut self.ways[way.0 as usize];
         *way = *way & (VERSION | DIRTY) | flags(state, false);
     }
     /// Whether a way is dirty.
     #[inline]
-    pub fn dirty(&self, way: WayRef) -> bool {
+    pub(crate) fn dirty(&self, way: WayRef) -> bool {
         self.word(way) & DIRTY != 0
     }
     /// Whether a way holds nothing that would be lost with it: neither a dirty nor a frozen version.
     #[inline]
-    pub fn is_clean(&self, way: WayRef) -> bool {
+    pub(crate) fn is_clean(&self, way: WayRef) -> bool {
         self.word(way) & (DIRTY | FROZEN) == 0
     }
     /// Marks a way dirty or clean.
     #[inline]
-    pub fn set_dirty(&mut self, way: WayRef, dirty: bool) {
+    pub(crate) fn set_dirty(&mut self, way: WayRef, dirty: bool) {
         let way = &mut self.ways[way.0 as usize];
         *way = *way & !(DIRTY | SETTLED) | if dirty { DIRTY } else { 0 };
     }
     /// Whether the way is modified, dirty and has been settled ([`Tags::settle`]) since it was not.
     #[inline]
-    pub fn is_settled(&self, way: WayRef) -> bool {
+    pub(crate) fn is_settled(&self, way: WayRef) -> bool {
         self.word(way) & SETTLED != 0
     }
     /// A modified, dirty way: whatever a store in it means for other caches has been done, until its state changes again.
     #[inline]
-    pub fn settle(&mut self, way: WayRef) {
+    pub(crate) fn settle(&mut self, way: WayRef) {
         let way = &mut self.ways[way.0 as usize];
         *way = *way & VERSION | flags(State::Modified, true) | SETTLED;
     }
     /// The design's mark of a way.
     #[inline]
-    pub fn meta(&self, way: WayRef) -> u32 {
+    pub(crate) fn meta(&self, way: WayRef) -> u32 {
         self.metas.get(way.0 as usize).copied().unwrap_or(0)
     }
     /// Changes the design's mark of a way.
     #[inline]
-    pub fn set_meta(&mut self, way: WayRef, meta: u32) {
+    pub(crate) fn set_meta(&mut self, way: WayRef, meta: u32) {
         if self.metas.is_empty() {
             if meta == 0 {
                 return;
@@ -302,11 +302,11 @@ impl Tags {
         self.metas[way.0 as usize] = meta;
     }
     /// Sets the design's mark of every way to zero.
-    pub fn clear_meta(&mut self) {
+    pub(crate) fn clear_meta(&mut self) {
         self.metas.fill(0);
     }
     /// Turns a way into a frozen version; loads no longer see it.
-    pub fn freeze(&mut self, way: WayRef) {
+    pub(crate) fn freeze(&mut self, way: WayRef) {
         let (set, position) = self.place(way);
         self.freezes = true;
         self.ways[way.0 as usize] |= FROZEN;
@@ -314,7 +314,7 @@ impl Tags {
     }
     /// What a way holds.
     #[inline]
-    pub fn peek(&self, way: WayRef) -> Option<Way> {
+    pub(crate) fn peek(&self, way: WayRef) -> Option<Way> {
         let word = self.word(way);
         (word != EMPTY).then(|| Way {
             line: LineAddr(word & LINE),
@@ -325,25 +325,25 @@ impl Tags {
     }
     /// Empties a way.
     #[inline]
-    pub fn remove(&mut self, way: WayRef) -> Option<Way> {
+    pub(crate) fn remove(&mut self, way: WayRef) -> Option<Way> {
         let gone = self.peek(way);
         self.drop_way(way);
         gone
     }
     /// Empties a way whose contents nobody wants.
     #[inline]
-    pub fn drop_way(&mut self, way: WayRef) {
+    pub(crate) fn drop_way(&mut self, way: WayRef) {
         let (set, position) = self.place(way);
         self.ways[way.0 as usize] = EMPTY;
         self.sets[set].clear(position);
     }
     /// Empties the way that holds `line`, if any.
-    pub fn take(&mut self, line: LineAddr) -> Option<Way> {
+    pub(crate) fn take(&mut self, line: LineAddr) -> Option<Way> {
         self.find(line).and_then(|w| self.remove(w))
     }
     /// Puts `line` into a way of its set that is empty or holds it.
     #[inline]
-    pub fn put(&mut self, way: WayRef, line: LineAddr, state: State, dirty: bool, meta: u32) {
+    pub(crate) fn put(&mut self, way: WayRef, line: LineAddr, state: State, dirty: bool, meta: u32) {
         debug_assert!(line.0 <= LINE);
         let (print, (set, position)) = (self.print(line), self.place(way));
         self.ways[way.0 as usize] = line.0 | flags(state, dirty);
@@ -352,7 +352,7 @@ impl Tags {
         self.set_meta(way, meta);
     }
     /// Every dirty line, in array order.
-    pub fn dirty_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
+    pub(crate) fn dirty_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         let dirty = self.ways.iter().filter(|w| **w & DIRTY != 0);
         dirty.map(|w| LineAddr(w & LINE))
     }
@@ -361,7 +361,7 @@ impl Tags {
 #[cfg(test)]
 impl Tags {
     /// Holds a line, exclusive and clean, for tests of those who look it up.
-    pub fn hold_for_tests(&mut self, line: LineAddr) {
+    pub(crate) fn hold_for_tests(&mut self, line: LineAddr) {
         let (Spot::Here(way) | Spot::Free(way) | Spot::Full(way)) = self.spot(line);
         self.put(way, line, State::Exclusive, false, 0);
     }

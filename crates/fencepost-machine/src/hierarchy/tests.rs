@@ -170,7 +170,7 @@ impl Bench {
             }
         }
     }
-    /// Brings a line into a core's L1 and answers how long that took.
+    /// Brings a line into a core's L1 and returns how long that took.
     pub(super) fn fetch(&mut self, core: u8, line: LineAddr, exclusive: bool) -> Ps {
         let from = self.out.now;
         assert_eq!(self.access(core, line, exclusive), Lookup::Missed);

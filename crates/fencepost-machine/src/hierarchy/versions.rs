@@ -9,7 +9,7 @@ use fencepost_kernel::{CoreId, HwThread, LineAddr, LineData};
 
 impl Hierarchy {
     /// Where the design wants a store when the way is dirty: in place, or beside a frozen older version.
-    pub fn place_store(
+    pub(crate) fn place_store(
         &mut self,
         out: &mut impl Outside,
         hw_thread: HwThread,
@@ -48,7 +48,7 @@ impl Hierarchy {
 
     /// A store performs in a way of an L1 that may be written.
     #[inline]
-    pub fn store(&mut self, core: CoreId, line: LineAddr, way: WayRef) {
+    pub(crate) fn store(&mut self, core: CoreId, line: LineAddr, way: WayRef) {
         // Most stores are not the first to their line: the caches below know.
         if self.cores[core.index()].l1.is_settled(way) {
             return;
@@ -78,11 +78,11 @@ impl Hierarchy {
     }
 
     /// The bytes of a frozen version.
-    pub fn version(&self, level: Level, line: LineAddr, meta: u32) -> Option<LineData> {
+    pub(crate) fn version(&self, level: Level, line: LineAddr, meta: u32) -> Option<LineData> {
         self.versions.get(&(level_key(level), line, meta)).copied()
     }
     /// Forgets a frozen version and frees its way.
-    pub fn drop_version(&mut self, level: Level, line: LineAddr, meta: u32) {
+    pub(crate) fn drop_version(&mut self, level: Level, line: LineAddr, meta: u32) {
         self.versions.remove(&(level_key(level), line, meta));
         if let Some(tags) = self.tags(level)
             && let Some(w) = tags.find_frozen(line, meta)

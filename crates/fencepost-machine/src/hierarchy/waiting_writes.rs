@@ -30,15 +30,15 @@ pub(super) struct WaitingWrites {
 impl WaitingWrites {
     /// How many wait.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.writes.len()
     }
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &OutgoingWrite> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &OutgoingWrite> {
         self.writes.iter()
     }
     /// Adds the youngest one.
-    pub fn push(&mut self, write: Write, notify: Notify, since: Ps) {
+    pub(super) fn push(&mut self, write: Write, notify: Notify, since: Ps) {
         let of_line = self.of_line.entry(write.line).or_default();
         let behind = *of_line > 0;
         *of_line += 1;
@@ -50,7 +50,7 @@ impl WaitingWrites {
         });
     }
     /// Writes to a line carry these bytes now: those that they had were rolled back.
-    pub fn restore(&mut self, line: LineAddr, data: &LineData) {
+    pub(super) fn restore(&mut self, line: LineAddr, data: &LineData) {
         if self.of_line.contains_key(&line) {
             let writes = self.writes.iter_mut().map(|w| &mut w.write);
             writes.filter(|w| w.line == line).for_each(|w| w.data = *data);
@@ -58,26 +58,26 @@ impl WaitingWrites {
     }
     /// The one at a position.
     #[inline]
-    pub fn get(&self, i: usize) -> Option<&OutgoingWrite> {
+    pub(super) fn get(&self, i: usize) -> Option<&OutgoingWrite> {
         self.writes.get(i)
     }
     /// Whether one of them is to this line.
     #[inline]
-    pub fn holds(&self, line: LineAddr) -> bool {
+    pub(super) fn holds(&self, line: LineAddr) -> bool {
         !self.writes.is_empty() && self.of_line.contains_key(&line)
     }
     /// Whether one younger than the one at `i` is to its line.
-    pub fn younger_on_line(&self, i: usize) -> bool {
+    pub(super) fn younger_on_line(&self, i: usize) -> bool {
         let line = self.writes[i].write.line;
         self.of_line.get(&line).is_some_and(|n| *n > 1) && self.next_on_line(i + 1, line).is_some()
     }
     /// The youngest one to a line.
-    pub fn newest(&mut self, line: LineAddr) -> Option<&mut OutgoingWrite> {
+    pub(super) fn newest(&mut self, line: LineAddr) -> Option<&mut OutgoingWrite> {
         let found = self.holds(line);
         found.then(|| self.writes.iter_mut().rfind(|w| w.write.line == line))?
     }
     /// Takes out the one at a position; the next one to its line is behind it no longer.
-    pub fn remove(&mut self, i: usize) -> Option<OutgoingWrite> {
+    pub(super) fn remove(&mut self, i: usize) -> Option<OutgoingWrite> {
         let gone = self.writes.remove(i)?;
         let line = gone.write.line;
         let of_line = self.of_line.get_mut(&line)?;

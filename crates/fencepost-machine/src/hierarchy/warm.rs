@@ -20,7 +20,7 @@ fn install(tags: &mut Tags, line: LineAddr, state: State) -> Option<LineAddr> {
 
 impl Hierarchy {
     /// A core has read `line`, which no other core holds. Only before the first event.
-    pub fn warm(&mut self, core: CoreId, line: LineAddr, data: impl Fn(LineAddr) -> LineData) {
+    pub(crate) fn warm(&mut self, core: CoreId, line: LineAddr, data: impl Fn(LineAddr) -> LineData) {
         install(&mut self.llc.tags, line, State::Shared);
         let private = &mut self.cores[core.index()];
         if let Some(l2) = &mut private.l2

@@ -91,7 +91,7 @@ impl Packed {
     }
     /// The event. Who asks should go on at once by what it is, so that both are one step.
     #[inline(always)]
-    pub fn unpack(self) -> Ev {
+    pub(super) fn unpack(self) -> Ev {
         let (who, which, tag) = ((self.0 >> 8) as u8, (self.0 >> 32) as u32, self.1);
         let (hw_thread, core, side) = (HwThread(who), CoreId(who), Side::from_bit(who));
         match self.0 as u8 {
@@ -131,17 +131,17 @@ pub(crate) struct Agenda(EventQueue<Packed>);
 impl Agenda {
     /// The present.
     #[inline]
-    pub fn now(&self) -> Ps {
+    pub(super) fn now(&self) -> Ps {
         self.0.now()
     }
     /// Schedules an event, not in the past.
     #[inline(always)]
-    pub fn schedule(&mut self, at: Ps, ev: Ev) {
+    pub(super) fn schedule(&mut self, at: Ps, ev: Ev) {
         self.0.schedule(at, Packed::pack(ev));
     }
     /// The earliest event; time moves to it.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<(Ps, Packed)> {
+    pub(super) fn pop(&mut self) -> Option<(Ps, Packed)> {
         self.0.pop()
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct MemoryPort {
 }
 
 /// What belongs to no component: time, images of memory, the persist log, the trace, the memory controllers.
-pub struct System {
+pub(super) struct System {
     pub(crate) spec: MachineSpec,
     pub(crate) events: Agenda,
     /// Threads that run a program.

@@ -20,13 +20,13 @@ pub(crate) struct Rest {
 impl Rest {
     /// The design, and the handle it acts through.
     #[inline]
-    pub fn ask(&mut self) -> (&mut dyn Design, Handle<'_>) {
+    pub(super) fn ask(&mut self) -> (&mut dyn Design, Handle<'_>) {
         let (hier, sys) = (&mut self.hier, &mut self.sys);
         (&mut *self.design, Handle { hier, sys })
     }
     /// The hierarchy, and the rest of the machine as it sees it.
     #[inline]
-    pub fn split(&mut self) -> (&mut Hierarchy, World<'_>) {
+    pub(super) fn split(&mut self) -> (&mut Hierarchy, World<'_>) {
         let (design, sys) = (&mut *self.design, &mut self.sys);
         (&mut self.hier, World { sys, design })
     }

@@ -2,7 +2,7 @@
 
 /// The positions of the bits of a mask, from the lowest on.
 #[inline]
-pub fn each(mut mask: u64) -> impl Iterator<Item = usize> {
+pub(super) fn each(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         if mask == 0 {
             return None;

@@ -9,7 +9,7 @@ use fencepost_kernel::Ps;
 
 /// All channels.
 #[derive(Debug)]
-pub struct Channels {
+pub(super) struct Channels {
     all: Vec<ChannelScheduler>,
     /// When each looks again, side by side; and when the first does.
     wakes: Vec<Ps>,
@@ -20,7 +20,7 @@ pub struct Channels {
 
 impl Channels {
     /// Idle channels. A medium has at most 64. `rows_ahead`: as in the controller's parameters.
-    pub fn new(media: &MediaSpec, rows_ahead: bool) -> Channels {
+    pub(super) fn new(media: &MediaSpec, rows_ahead: bool) -> Channels {
         let all: Vec<_> = (0..media.channels)
             .map(|i| ChannelScheduler::new(media, rows_ahead, i))
             .collect();
@@ -32,25 +32,25 @@ impl Channels {
         }
     }
     /// Number of channels.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.all.len()
     }
     /// A channel.
-    pub fn get(&self, index: usize) -> &ChannelScheduler {
+    pub(super) fn get(&self, index: usize) -> &ChannelScheduler {
         &self.all[index]
     }
     /// Every channel.
-    pub fn iter(&self) -> impl Iterator<Item = &ChannelScheduler> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &ChannelScheduler> {
         self.all.iter()
     }
     /// A channel, to act; [`Channels::acted`] has to follow.
     #[inline]
-    pub fn acting(&mut self, index: usize) -> &mut ChannelScheduler {
+    pub(super) fn acting(&mut self, index: usize) -> &mut ChannelScheduler {
         &mut self.all[index]
     }
-    /// A channel has acted: follows when it looks again, and answers that.
+    /// A channel has acted: follows when it looks again, and returns that.
     #[inline]
-    pub fn acted(&mut self, index: usize) -> Ps {
+    pub(super) fn acted(&mut self, index: usize) -> Ps {
         let channel = &self.all[index];
         let (bit, wake) = (1 << index, channel.wake);
         self.occupied = self.occupied & !bit | if channel.is_empty() { 0 } else { bit };
@@ -62,20 +62,20 @@ impl Channels {
         }
         wake
     }
-    /// Lets a channel act; answers what that answers, and when the channel looks again.
+    /// Lets a channel act; returns what that returns, and when the channel looks again.
     #[inline]
-    pub fn act<R>(&mut self, index: usize, act: impl FnOnce(&mut ChannelScheduler) -> R) -> (R, Ps) {
-        let answer = act(&mut self.all[index]);
-        (answer, self.acted(index))
+    pub(super) fn act<R>(&mut self, index: usize, act: impl FnOnce(&mut ChannelScheduler) -> R) -> (R, Ps) {
+        let returned = act(&mut self.all[index]);
+        (returned, self.acted(index))
     }
     /// When the first channel looks again.
     #[inline]
-    pub fn next(&self) -> Ps {
+    pub(super) fn next(&self) -> Ps {
         self.next
     }
     /// When the first channel but one looks again.
     #[inline]
-    pub fn next_without(&self, index: usize) -> Ps {
+    pub(super) fn next_without(&self, index: usize) -> Ps {
         if self.wakes.len() == 1 {
             return NEVER;
         }
@@ -84,19 +84,19 @@ impl Channels {
     }
     /// The first channel from `from` on that is due.
     #[inline]
-    pub fn due(&self, from: usize, now: Ps) -> Option<usize> {
+    pub(super) fn due(&self, from: usize, now: Ps) -> Option<usize> {
         if self.next > now {
             return None;
         }
         let later = self.wakes.get(from..)?;
         later.iter().position(|w| *w <= now).map(|i| from + i)
     }
-    /// Has every channel with requests look again; answers when the first does.
-    pub fn wake(&mut self, delays: &Delays, now: Ps) -> Ps {
+    /// Has every channel with requests look again; returns when the first does.
+    pub(super) fn wake(&mut self, delays: &Delays, now: Ps) -> Ps {
         each(self.occupied).fold(NEVER, |next, i| next.min(self.act(i, |c| c.wake(delays, now)).1))
     }
     /// Other writes than before may issue in these banks (a bit each) of every channel.
-    pub fn writes_changed(&mut self, banks: u64) {
+    pub(super) fn writes_changed(&mut self, banks: u64) {
         self.all.iter_mut().for_each(|c| c.writes.changed(banks));
     }
 }

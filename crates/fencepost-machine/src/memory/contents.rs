@@ -17,7 +17,7 @@ pub(super) struct Contents {
 }
 impl Contents {
     /// A medium that holds `medium`.
-    pub fn new(medium: Image) -> Contents {
+    pub(super) fn new(medium: Image) -> Contents {
         Contents {
             medium,
             cached: FxHashSet::default(),
@@ -25,34 +25,34 @@ impl Contents {
         }
     }
     /// A queued write answers a read.
-    pub fn forwarded(&mut self, id: ReadId, words: Words) {
+    pub(super) fn forwarded(&mut self, id: ReadId, words: Words) {
         self.answers.insert(id, words);
     }
     /// A read is asked for: what a non-volatile cache holds it answers as of now.
-    pub fn asked(&mut self, id: ReadId, line: LineAddr) {
+    pub(super) fn asked(&mut self, id: ReadId, line: LineAddr) {
         if self.cached.contains(&line) {
             self.answers.insert(id, self.medium.line_words(line));
         }
     }
     /// The medium answers a read.
-    pub fn read(&mut self, id: ReadId, line: LineAddr) {
+    pub(super) fn read(&mut self, id: ReadId, line: LineAddr) {
         let words = self.medium.line_words(line);
         self.answers.entry(id).or_insert(words);
     }
     /// The medium has stored a write.
-    pub fn stored(&mut self, line: LineAddr, data: &LineData) {
+    pub(super) fn stored(&mut self, line: LineAddr, data: &LineData) {
         self.medium.set_line(line, data);
         self.cached.remove(&line);
     }
     /// A non-volatile cache has stored bytes at an address of its own. (A log's blocks are in the medium by then.)
-    pub fn cached(&mut self, line: LineAddr, data: &LineData) {
+    pub(super) fn cached(&mut self, line: LineAddr, data: &LineData) {
         if self.medium.line_words(line) != data.words {
             self.medium.set_line(line, data);
             self.cached.insert(line);
         }
     }
     /// What a read returned.
-    pub fn take(&mut self, id: ReadId) -> Option<Words> {
+    pub(super) fn take(&mut self, id: ReadId) -> Option<Words> {
         self.answers.remove(&id)
     }
 }

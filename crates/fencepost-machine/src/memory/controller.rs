@@ -182,7 +182,7 @@ impl Controller {
         let at = self.map.locate(line);
         let asked = request(id.0, line, at, now);
         let pushed = |c: &mut ChannelScheduler| c.push(&self.delays, now, Direction::Read, asked, true);
-        let (_, wake) = self.channels.act(at.channel.into(), pushed);
+        let ((), wake) = self.channels.act(at.channel.into(), pushed);
         self.act_by(wake);
         Ok(())
     }

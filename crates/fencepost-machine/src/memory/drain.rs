@@ -4,7 +4,7 @@ use super::request::DrainScope;
 
 /// Somebody waits for writes to be in the medium.
 #[derive(Copy, Clone, Debug)]
-pub struct Drain {
+pub(super) struct Drain {
     pub(super) scope: DrainScope,
     pub(super) tag: u64,
     /// Arrivals up to this one count (`AcceptedSoFar`).

@@ -14,7 +14,7 @@ struct EpochState {
 
 /// A write queue. Entries themselves are kept by [`Writes`](super::writes::Writes).
 #[derive(Clone, Debug)]
-pub struct Queue {
+pub(super) struct Queue {
     /// Entries it has.
     pub capacity: u16,
     /// Entries in use.
@@ -37,7 +37,7 @@ pub struct Queue {
 
 impl Queue {
     /// An empty queue.
-    pub fn new(capacity: u16) -> Queue {
+    pub(super) fn new(capacity: u16) -> Queue {
         Queue {
             capacity,
             used: 0,
@@ -51,18 +51,18 @@ impl Queue {
         }
     }
     /// Closes the open epoch if any write joined it; the epoch now open.
-    pub fn end_epoch(&mut self) -> Epoch {
+    pub(super) fn end_epoch(&mut self) -> Epoch {
         if std::mem::take(&mut self.open_used) {
             self.open.0 += 1;
         }
         self.open
     }
     /// The oldest epoch with writes that are not durable; the open one when there is none.
-    pub fn active(&self) -> Epoch {
+    pub(super) fn active(&self) -> Epoch {
         self.epochs.front().map_or(self.open, |e| e.epoch)
     }
     /// A write joins an epoch, issuable in its turn.
-    pub fn join(&mut self, epoch: Epoch) {
+    pub(super) fn join(&mut self, epoch: Epoch) {
         if epoch >= self.open {
             self.open = epoch;
             self.open_used = true;
@@ -100,19 +100,19 @@ impl Queue {
         self.epochs.get_mut(at).filter(|e| e.epoch == epoch)
     }
     /// A write of this epoch waits for a bank.
-    pub fn at_bank(&mut self, epoch: Option<Epoch>, bank: u16) {
+    pub(super) fn at_bank(&mut self, epoch: Option<Epoch>, bank: u16) {
         if let Some(e) = self.state(epoch) {
             e.banks |= 1 << bank;
         }
     }
     /// A write of this epoch was issued.
-    pub fn issued(&mut self, epoch: Option<Epoch>) {
+    pub(super) fn issued(&mut self, epoch: Option<Epoch>) {
         if let Some(e) = self.state(epoch) {
             e.unissued -= 1;
         }
     }
     /// A write of this epoch is durable, or was merged into another, `unissued` if it never was issued itself.
-    pub fn leave(&mut self, epoch: Option<Epoch>, unissued: bool) {
+    pub(super) fn leave(&mut self, epoch: Option<Epoch>, unissued: bool) {
         if let Some(e) = self.state(epoch) {
             e.pending -= 1;
             e.unissued -= u32::from(unissued);
@@ -123,7 +123,7 @@ impl Queue {
     }
     /// Works out whose turn it is: the oldest epoch or, with ordered issue, the oldest with unissued writes. Where that changed, the
     /// banks of the epochs concerned: no other bank's writes gain or lose their turn.
-    pub fn find_issuing(&mut self, ordered_issue: bool) -> Option<u64> {
+    pub(super) fn find_issuing(&mut self, ordered_issue: bool) -> Option<u64> {
         let oldest = match ordered_issue {
             true => self.epochs.iter().find(|e| e.unissued > 0),
             false => self.epochs.front(),

@@ -18,11 +18,11 @@ impl Writes {
         }
     }
     /// Where other epochs than at the last call may issue: the banks that it concerns, a bit each, whatever their channel.
-    pub fn epochs_moved(&mut self) -> Option<u64> {
+    pub(super) fn epochs_moved(&mut self) -> Option<u64> {
         self.epochs_moved.take()
     }
     /// A write of an entry waits for a bank.
-    pub fn at_bank(&mut self, slot: Slot, bank: u16) {
+    pub(super) fn at_bank(&mut self, slot: Slot, bank: u16) {
         let e = &self.entries[slot as usize];
         if e.in_epoch {
             self.queues[usize::from(e.write.queue)].at_bank(e.write.epoch, bank);

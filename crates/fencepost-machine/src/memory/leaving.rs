@@ -5,7 +5,7 @@ use super::writes::{Origin, Slot, State, Writes};
 impl Writes {
     /// Whether epochs and same-line order let a queued write leave for the memory module, where its line's writes stay
     /// in order.
-    pub fn may_leave(&self, slot: Slot) -> bool {
+    pub(super) fn may_leave(&self, slot: Slot) -> bool {
         let e = &self.entries[slot as usize];
         let state = |o: Slot| self.entries[o as usize].state;
         let older_left = e
@@ -14,13 +14,13 @@ impl Writes {
         older_left && self.epoch_may_issue(e)
     }
     /// A queued write leaves for the memory module; its place in the controller's queue is free.
-    pub fn leave(&mut self, slot: Slot) {
+    pub(super) fn leave(&mut self, slot: Slot) {
         self.entries[slot as usize].state = State::Left;
         self.release_slot(slot);
     }
     /// A write that left is parked in the module's cache: merged into an older parked write to its line (false: its own
     /// entry is free), or as an entry of its own. Its epoch is over as far as the hardware knows.
-    pub fn park(&mut self, slot: Slot) -> bool {
+    pub(super) fn park(&mut self, slot: Slot) -> bool {
         self.leave_epoch(slot, true);
         let e = &self.entries[slot as usize];
         let queue = usize::from(e.write.queue);
@@ -46,22 +46,22 @@ impl Writes {
         false
     }
     /// A parked write is to be written to the medium.
-    pub fn unpark(&mut self, slot: Slot) {
+    pub(super) fn unpark(&mut self, slot: Slot) {
         let e = &mut self.entries[slot as usize];
         e.state = State::Left;
         self.queues[usize::from(e.write.queue)].total += 1;
     }
     /// Whether a write is parked in the module's cache.
-    pub fn is_parked(&self, slot: Slot) -> bool {
+    pub(super) fn is_parked(&self, slot: Slot) -> bool {
         self.entries[slot as usize].state == State::Parked
     }
     /// Whether a newer write to the line, of a queue that passes the cache by, waits in the module.
-    pub fn blocks_passing(&self, slot: Slot) -> bool {
+    pub(super) fn blocks_passing(&self, slot: Slot) -> bool {
         let newer = self.entries[slot as usize].newer.map(|n| &self.entries[n as usize]);
         newer.is_some_and(|e| e.state == State::Left && e.write.queue != 0)
     }
     /// Writes are durable only in the medium, although the controller answers for accepted ones.
-    pub fn durable_in_medium_only(&mut self) {
+    pub(super) fn durable_in_medium_only(&mut self) {
         self.durable_on_accept = false;
     }
 }

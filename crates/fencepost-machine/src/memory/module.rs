@@ -36,7 +36,7 @@ fencepost_kernel::params! {
 
 /// What crosses the link.
 #[derive(Copy, Clone, Debug)]
-pub enum Crossing {
+pub(super) enum Crossing {
     /// A write to the medium.
     Write(Slot),
     /// A special write to an address-range register.
@@ -45,7 +45,7 @@ pub enum Crossing {
 
 /// State of a module.
 #[derive(Debug)]
-pub struct Module {
+pub(super) struct Module {
     /// Write entries of all queues together.
     pub(super) entries: u16,
     /// A queue's share of them, where no flow control of a design's own divides them.

@@ -3,7 +3,7 @@
 use fencepost_kernel::LineAddr;
 
 /// Index of an entry of the write queues.
-pub type Slot = u32;
+pub(super) type Slot = u32;
 
 /// No entry.
 const NONE: Slot = Slot::MAX;
@@ -17,7 +17,7 @@ struct Link {
 
 /// Entries by line. Every read asks it, and nearly always there is no write to the line.
 #[derive(Clone, Debug)]
-pub struct Newest {
+pub(super) struct Newest {
     /// The first of each list.
     first: Box<[Slot]>,
     shift: u32,
@@ -29,7 +29,7 @@ pub struct Newest {
 
 impl Newest {
     /// An empty table for about so many entries; with more it grows.
-    pub fn new(entries: usize) -> Newest {
+    pub(super) fn new(entries: usize) -> Newest {
         let places = (4 * entries).next_power_of_two().max(64);
         Newest {
             first: vec![NONE; places].into(),
@@ -65,7 +65,7 @@ impl Newest {
     }
     /// The newest entry of a line.
     #[inline]
-    pub fn get(&self, line: LineAddr) -> Option<Slot> {
+    pub(super) fn get(&self, line: LineAddr) -> Option<Slot> {
         let mut slot = self.first[self.place(line)];
         while slot != NONE {
             let link = &self.links[slot as usize];
@@ -77,7 +77,7 @@ impl Newest {
         None
     }
     /// An entry becomes the newest of its line, which has none.
-    pub fn insert(&mut self, line: LineAddr, slot: Slot) {
+    pub(super) fn insert(&mut self, line: LineAddr, slot: Slot) {
         if self.links.len() <= slot as usize {
             self.links.resize(slot as usize + 1, Link { line, next: NONE });
         }
@@ -88,7 +88,7 @@ impl Newest {
         self.put_first(line, slot);
     }
     /// The newest entry of a line is no longer that.
-    pub fn remove(&mut self, line: LineAddr, slot: Slot) {
+    pub(super) fn remove(&mut self, line: LineAddr, slot: Slot) {
         self.lines -= 1;
         let (place, next) = (self.place(line), self.links[slot as usize].next);
         if self.first[place] == slot {

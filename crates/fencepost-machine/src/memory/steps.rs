@@ -19,7 +19,7 @@ impl Controller {
             self.look_ahead();
         }
     }
-    /// Goes on until something is reported to `out`, which is empty; answers when that was. `None`: nothing ever will be
+    /// Goes on until something is reported to `out`, which is empty; returns when that was. `None`: nothing ever will be
     /// before another request.
     pub(super) fn advance_to_report(&mut self, out: &mut Vec<MemEvent>) -> Option<Ps> {
         let mut at = None;
@@ -30,7 +30,7 @@ impl Controller {
         at.filter(|_| !out.is_empty())
     }
     /// One moment: data returns, writes complete, writes arrive, drains are answered, commands issue. Where nothing but one channel
-    /// has anything to do for a while, that goes on up to `until`, or until something is reported; answers how far it went.
+    /// has anything to do for a while, that goes on up to `until`, or until something is reported; returns how far it went.
     fn step(&mut self, now: Ps, until: Ps, out: &mut Vec<MemEvent>) -> Ps {
         if self.queues_due <= now || self.module.is_some() {
             self.step_queues(now, out);
@@ -63,7 +63,7 @@ impl Controller {
         }
     }
     /// Issues what a channel can issue at `now` (at most one command) and finds out when to look again; and goes on with that up to
-    /// `until` while it is all that there is to do. Answers when it looked last.
+    /// `until` while it is all that there is to do. Returns when it looked last.
     fn run_channel(&mut self, index: usize, mut now: Ps, until: Ps, out: &mut Vec<MemEvent>) -> Ps {
         loop {
             self.issue(index, now, out);
@@ -144,7 +144,7 @@ impl Controller {
         tell(scheduler, bank, self.writes.id(slot), write);
         let decided = now + scheduler.delay();
         for channel in 0..self.channels.len() {
-            let (_, wake) = self.channels.act(channel, |c| c.reconsider(&self.delays, decided));
+            let ((), wake) = self.channels.act(channel, |c| c.reconsider(&self.delays, decided));
             self.act_by(wake);
         }
     }
@@ -231,8 +231,8 @@ impl Controller {
                 let (id, record) = (origin.id, false);
                 let (hw_thread, cause) = (origin.hw_thread, origin.cause);
                 let write = Write {
-                    hw_thread,
                     cause,
+                    hw_thread,
                     ..write
                 };
                 out.push(MemEvent::Durable { id, write, record });

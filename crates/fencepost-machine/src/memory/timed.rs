@@ -4,11 +4,11 @@ use fencepost_kernel::Ps;
 use std::collections::VecDeque;
 
 /// Later than everything that happens.
-pub const NEVER: Ps = Ps(u64::MAX);
+pub(super) const NEVER: Ps = Ps(u64::MAX);
 
 /// What happens at known times, earliest first; what has the same time in the order in which it was added.
 #[derive(Clone, Debug)]
-pub struct Timed<T> {
+pub(super) struct Timed<T> {
     /// When the front is due: asked far more often than the queue changes.
     first: Ps,
     /// The latest time that anything was ever added for.
@@ -18,7 +18,7 @@ pub struct Timed<T> {
 
 impl<T> Timed<T> {
     /// An empty queue.
-    pub fn with_capacity(capacity: usize) -> Timed<T> {
+    pub(super) fn with_capacity(capacity: usize) -> Timed<T> {
         Timed {
             first: NEVER,
             last: Ps::ZERO,
@@ -27,7 +27,7 @@ impl<T> Timed<T> {
     }
     /// Adds what happens at `at`.
     #[inline]
-    pub fn insert(&mut self, at: Ps, what: T) {
+    pub(super) fn insert(&mut self, at: Ps, what: T) {
         if at >= self.last {
             self.last = at;
             self.queue.push_back((at, what));
@@ -39,12 +39,12 @@ impl<T> Timed<T> {
     }
     /// When the front is due; `NEVER` if nothing is.
     #[inline]
-    pub fn first(&self) -> Ps {
+    pub(super) fn first(&self) -> Ps {
         self.first
     }
     /// Takes the front, if it is due.
     #[inline]
-    pub fn due(&mut self, now: Ps) -> Option<T> {
+    pub(super) fn due(&mut self, now: Ps) -> Option<T> {
         if self.first > now {
             return None;
         }
@@ -53,11 +53,11 @@ impl<T> Timed<T> {
         Some(what)
     }
     /// Whether nothing is to happen.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
     /// Everything that is to happen, with its time.
-    pub fn iter(&self) -> impl Iterator<Item = &(Ps, T)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(Ps, T)> {
         self.queue.iter()
     }
 }

@@ -13,7 +13,7 @@ struct Marks {
 
 /// The marks of every queue, and how many queues are above them: a change of one queue costs no look at the others.
 #[derive(Clone, Debug)]
-pub struct Watermarks {
+pub(super) struct Watermarks {
     queues: Vec<Marks>,
     above_high: u32,
     above_low: u32,
@@ -21,7 +21,7 @@ pub struct Watermarks {
 
 impl Watermarks {
     /// The marks of empty queues of these capacities.
-    pub fn new(spec: &ControllerSpec, capacities: impl Iterator<Item = u16>) -> Watermarks {
+    pub(super) fn new(spec: &ControllerSpec, capacities: impl Iterator<Item = u16>) -> Watermarks {
         let marks = |capacity: u16| {
             let capacity = u32::from(capacity);
             let high = (capacity * u32::from(spec.drain_high)).div_ceil(100).max(1) as u16;
@@ -41,17 +41,17 @@ impl Watermarks {
     }
     /// Whether some queue is at or above its high mark.
     #[inline]
-    pub fn above_high(&self) -> bool {
+    pub(super) fn above_high(&self) -> bool {
         self.above_high > 0
     }
     /// Whether every queue is at or below its low mark.
     #[inline]
-    pub fn below_low(&self) -> bool {
+    pub(super) fn below_low(&self) -> bool {
         self.above_low == 0
     }
-    /// So many entries of a queue are in use now. Answers whether that changed what the marks say of all queues.
+    /// So many entries of a queue are in use now. Returns whether that changed what the marks say of all queues.
     #[inline]
-    pub fn set(&mut self, queue: u8, used: u16) -> bool {
+    pub(super) fn set(&mut self, queue: u8, used: u16) -> bool {
         let marks = &mut self.queues[usize::from(queue)];
         let (high, low) = (used >= marks.high, used > marks.low);
         if (high, low) == (marks.above_high, marks.above_low) {

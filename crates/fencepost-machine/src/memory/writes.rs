@@ -8,7 +8,7 @@
 
 use super::epochs::Queue;
 use super::newest::Newest;
-pub use super::newest::Slot;
+pub(super) use super::newest::Slot;
 use super::request::{Epoch, QueuePlan, Write, WriteId};
 use fencepost_kernel::{HwThread, LineAddr, LineData, WriteCause, decision, planted};
 
@@ -39,7 +39,7 @@ pub(super) enum State {
 
 /// A write that was merged into an entry, or the entry's own.
 #[derive(Copy, Clone, Debug)]
-pub struct Origin {
+pub(super) struct Origin {
     /// Who waits for it.
     pub id: WriteId,
     /// Hardware thread it is charged to.
@@ -67,7 +67,7 @@ pub(super) struct Entry {
 
 /// What became of an arriving write.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub(super) enum Arrival {
     /// It waits in its own entry.
     Queued,
     /// It was merged into a queued write; its own entry is free.
@@ -76,7 +76,7 @@ pub enum Arrival {
 
 /// All write queues of one controller.
 #[derive(Clone, Debug)]
-pub struct Writes {
+pub(super) struct Writes {
     pub(super) entries: Vec<Entry>,
     free: Vec<Slot>,
     pub(super) queues: Vec<Queue>,
@@ -94,7 +94,7 @@ pub struct Writes {
 
 impl Writes {
     /// Empty queues as `plan` asks for; `entries` is what it divides when it names no size.
-    pub fn new(plan: &QueuePlan, entries: u16, durable_on_accept: bool, coalesce: bool) -> Writes {
+    pub(super) fn new(plan: &QueuePlan, entries: u16, durable_on_accept: bool, coalesce: bool) -> Writes {
         let queues = u16::from(plan.queues.max(1));
         let capacity = plan.entries_each.unwrap_or(entries / queues).max(1);
         let mut all = vec![Queue::new(capacity); usize::from(queues)];
@@ -118,7 +118,7 @@ impl Writes {
 
     /// Reserves an entry for a write that is on its way. Its epoch holds it from now on; an epoch number below the
     /// active one joins the active one.
-    pub fn push(&mut self, id: WriteId, mut write: Write) -> Result<Slot, WriteRefusal> {
+    pub(super) fn push(&mut self, id: WriteId, mut write: Write) -> Result<Slot, WriteRefusal> {
         if let Some(refusal) = self.takes_none(write.queue) {
             return Err(refusal);
         }
@@ -148,7 +148,7 @@ impl Writes {
     }
     /// Why a queue takes no write at all, if it does not.
     #[inline]
-    pub fn takes_none(&self, queue: u8) -> Option<WriteRefusal> {
+    pub(super) fn takes_none(&self, queue: u8) -> Option<WriteRefusal> {
         let q = &self.queues[usize::from(queue)];
         match q.gate_open {
             false => Some(WriteRefusal::Gated),
@@ -195,7 +195,7 @@ impl Writes {
     }
 
     /// A write on its way reaches its queue: it is accepted, and merged into an older one where that is allowed.
-    pub fn arrive(&mut self, slot: Slot) -> Arrival {
+    pub(super) fn arrive(&mut self, slot: Slot) -> Arrival {
         self.accepted += 1;
         let accepted = self.accepted;
         let e = &mut self.entries[slot as usize];
@@ -282,7 +282,7 @@ impl Writes {
     }
 
     /// Whether epochs and same-line order let a queued write issue.
-    pub fn eligible(&self, slot: Slot) -> bool {
+    pub(super) fn eligible(&self, slot: Slot) -> bool {
         let e = &self.entries[slot as usize];
         let mut in_order = e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued);
         if (e.older.is_some() || e.newer.is_some())
@@ -297,7 +297,7 @@ impl Writes {
         self.epoch_may_issue(e) && in_order
     }
     /// The write's data goes to the medium. `free_slot`: its place in the queue is free from now on.
-    pub fn issue(&mut self, slot: Slot, free_slot: bool) {
+    pub(super) fn issue(&mut self, slot: Slot, free_slot: bool) {
         let e = &mut self.entries[slot as usize];
         e.state = State::Issued;
         let (queue, epoch, in_epoch) = (usize::from(e.write.queue), e.write.epoch, e.in_epoch);
@@ -312,48 +312,48 @@ impl Writes {
         }
     }
     /// The medium has stored an issued write. The entry can still be read until [`Writes::finish`].
-    pub fn done(&mut self, slot: Slot) {
+    pub(super) fn done(&mut self, slot: Slot) {
         let queue = usize::from(self.entries[slot as usize].write.queue);
         self.leave_epoch(slot, false);
         self.queues[queue].arrived -= 1;
     }
     /// Frees an entry after [`Writes::done`].
-    pub fn finish(&mut self, slot: Slot) {
+    pub(super) fn finish(&mut self, slot: Slot) {
         self.release_slot(slot);
         self.entries[slot as usize].merged.clear();
         self.forget(slot);
     }
 
     /// The write in an entry.
-    pub fn write(&self, slot: Slot) -> &Write {
+    pub(super) fn write(&self, slot: Slot) -> &Write {
         &self.entries[slot as usize].write
     }
     /// The id an entry was pushed with.
-    pub fn id(&self, slot: Slot) -> WriteId {
+    pub(super) fn id(&self, slot: Slot) -> WriteId {
         self.entries[slot as usize].id
     }
     /// Position of an entry in the order of arrival, from 1.
-    pub fn accepted_at(&self, slot: Slot) -> u64 {
+    pub(super) fn accepted_at(&self, slot: Slot) -> u64 {
         self.entries[slot as usize].accepted
     }
     /// Position of the newest arrival.
-    pub fn accepted(&self) -> u64 {
+    pub(super) fn accepted(&self) -> u64 {
         self.accepted
     }
     /// Writes merged into an entry, oldest first.
-    pub fn merged(&self, slot: Slot) -> &[Origin] {
+    pub(super) fn merged(&self, slot: Slot) -> &[Origin] {
         &self.entries[slot as usize].merged
     }
     /// The next older entry of the same line.
-    pub fn older(&self, slot: Slot) -> Option<Slot> {
+    pub(super) fn older(&self, slot: Slot) -> Option<Slot> {
         self.entries[slot as usize].older
     }
     /// The newest bytes of a line that are not in the medium yet.
-    pub fn forward(&self, line: LineAddr) -> Option<&LineData> {
+    pub(super) fn forward(&self, line: LineAddr) -> Option<&LineData> {
         self.newest.get(line).map(|s| &self.entries[s as usize].write.data)
     }
     /// Every write of a line that is not in the medium yet has these bytes from now on.
-    pub fn restore(&mut self, line: LineAddr, data: &LineData) {
+    pub(super) fn restore(&mut self, line: LineAddr, data: &LineData) {
         let mut slot = self.newest.get(line);
         while let Some(s) = slot {
             let e = &mut self.entries[s as usize];
@@ -362,39 +362,39 @@ impl Writes {
         }
     }
     /// Opens or closes a queue for new writes.
-    pub fn gate(&mut self, queue: u8, open: bool) {
+    pub(super) fn gate(&mut self, queue: u8, open: bool) {
         self.queues[usize::from(queue)].gate_open = open;
     }
     /// Number of queues.
-    pub fn queues(&self) -> u8 {
+    pub(super) fn queues(&self) -> u8 {
         self.queues.len() as u8
     }
     /// Entries a queue has.
-    pub fn capacity(&self, queue: u8) -> u16 {
+    pub(super) fn capacity(&self, queue: u8) -> u16 {
         self.queues[usize::from(queue)].capacity
     }
     /// Entries of a queue in use.
-    pub fn used(&self, queue: u8) -> u16 {
+    pub(super) fn used(&self, queue: u8) -> u16 {
         self.queues[usize::from(queue)].used
     }
     /// Writes that arrived in a queue and are not in the medium.
-    pub fn arrived(&self, queue: u8) -> u32 {
+    pub(super) fn arrived(&self, queue: u8) -> u32 {
         self.queues[usize::from(queue)].arrived
     }
     /// Writes pushed to a queue and not in the medium.
-    pub fn total(&self, queue: u8) -> u32 {
+    pub(super) fn total(&self, queue: u8) -> u32 {
         self.queues[usize::from(queue)].total
     }
     /// Closes the open epoch if any write joined it; the epoch now open.
-    pub fn end_epoch(&mut self, queue: u8) -> Epoch {
+    pub(super) fn end_epoch(&mut self, queue: u8) -> Epoch {
         self.queues[usize::from(queue)].end_epoch()
     }
     /// The epoch open for writes.
-    pub fn open_epoch(&self, queue: u8) -> Epoch {
+    pub(super) fn open_epoch(&self, queue: u8) -> Epoch {
         self.queues[usize::from(queue)].open
     }
     /// The oldest epoch with writes that are not durable; the open one when there is none.
-    pub fn active_epoch(&self, queue: u8) -> Epoch {
+    pub(super) fn active_epoch(&self, queue: u8) -> Epoch {
         self.queues[usize::from(queue)].active()
     }
 }

@@ -87,7 +87,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub fn new() -> Client {
+    pub(super) fn new() -> Client {
         Client {
             link: Link::default(),
             doing: Doing::Computing,
@@ -101,7 +101,7 @@ impl Client {
         }
     }
     /// The messages to send now, when `first` is the oldest epoch that was not sent; sets what is waited for.
-    pub fn messages(&mut self, me: u8, protocol: Protocol, first: u32, now: Ps) -> Vec<Message> {
+    pub(super) fn messages(&mut self, me: u8, protocol: Protocol, first: u32, now: Ps) -> Vec<Message> {
         let last = self.epochs.len() as u32 - 1;
         let upto = match protocol {
             Protocol::Sync => first,
@@ -121,7 +121,7 @@ impl Client {
     }
     /// An ACK arrived: the next epoch to send, or `None` if the transaction is durable. `Err` for an ACK of something else: of a
     /// transaction that was persisted again, whose first ACK was only late.
-    pub fn acknowledged(&mut self, id: EpochId, at_server: Ps, now: Ps) -> Result<Option<u32>, ()> {
+    pub(super) fn acknowledged(&mut self, id: EpochId, at_server: Ps, now: Ps) -> Result<Option<u32>, ()> {
         if self.tx != id.tx || self.doing != Doing::Waiting(id.epoch) {
             return Err(());
         }

@@ -9,14 +9,14 @@ pub(super) struct Link {
     free: Ps,
 }
 impl Link {
-    /// Sends a message that occupies the link for `duration`; answers when its last bit arrives `latency` further on.
-    pub fn send(&mut self, now: Ps, duration: Ps, latency: Ps) -> Ps {
+    /// Sends a message that occupies the link for `duration`; returns when its last bit arrives `latency` further on.
+    pub(super) fn send(&mut self, now: Ps, duration: Ps, latency: Ps) -> Ps {
         self.free = now.max(self.free) + duration;
         self.free + latency
     }
     /// A message of this duration arrives at the shared end of several links, its last bit not before `arrival`: when it has passed.
     /// Alone it passes as it arrives; those that arrive together follow one another.
-    pub fn pass(&mut self, arrival: Ps, duration: Ps) -> Ps {
+    pub(super) fn pass(&mut self, arrival: Ps, duration: Ps) -> Ps {
         self.free = arrival.max(self.free + duration);
         self.free
     }

@@ -61,7 +61,7 @@ pub(crate) struct Network {
 
 impl Network {
     /// A network of `spec`, whose clients execute `transactions`.
-    pub fn new(spec: &NetworkSpec, transactions: Transactions, seed: u64, record: bool) -> Network {
+    pub(crate) fn new(spec: &NetworkSpec, transactions: Transactions, seed: u64, record: bool) -> Network {
         let clients = usize::from(spec.clients);
         Network {
             spec: spec.clone(),
@@ -80,27 +80,27 @@ impl Network {
         }
     }
     /// Remote persist buffers that it feeds.
-    pub fn ports(&self) -> u8 {
+    pub(crate) fn ports(&self) -> u8 {
         self.spec.ports()
     }
     /// Every client starts its first transaction.
-    pub fn start(&mut self, out: &mut impl Outside) {
+    pub(crate) fn start(&mut self, out: &mut impl Outside) {
         for client in 0..self.spec.clients {
             self.compute(out, client);
         }
     }
     /// No client begins another transaction, if they go on for as long as there are local programs.
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.closing |= self.spec.transactions == 0;
     }
     /// Whether every client has finished (or crashed) and everything sent was applied.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         let ended = |c: &Client| matches!(c.doing, Doing::Finished | Doing::Crashed);
         let empty = |c: &Channel| c.wire.is_empty() && c.arrived.is_empty();
         self.clients.iter().all(ended) && self.server.channels.iter().all(empty)
     }
     /// What it leaves behind: the journal whole, the rest without what was counted by `begins`, when the measured part began.
-    pub fn into_report(mut self, start: Option<&NetworkReport>, begins: Ps) -> NetworkReport {
+    pub(crate) fn into_report(mut self, start: Option<&NetworkReport>, begins: Ps) -> NetworkReport {
         let counted = self.counted();
         (self.report.clients, self.report.lost) = (counted.clients, counted.lost);
         if let Some(start) = start {
@@ -112,7 +112,7 @@ impl Network {
         self.report
     }
     /// What clients did so far, without the journal.
-    pub fn counted(&self) -> NetworkReport {
+    pub(crate) fn counted(&self) -> NetworkReport {
         NetworkReport {
             clients: self.clients.iter().map(|c| c.report.clone()).collect(),
             journal: Vec::new(),
@@ -120,7 +120,7 @@ impl Network {
         }
     }
     /// Who waits for what: printed when the machine is stuck.
-    pub fn explain(&self) -> String {
+    pub(crate) fn explain(&self) -> String {
         let client =
             |(i, c): (usize, &Client)| format!("  client {i}: transaction {}, {:?} since {}\n", c.tx, c.doing, c.since);
         let channel = |(i, c): (usize, &Channel)| {
@@ -134,7 +134,7 @@ impl Network {
         clients + &self.server.channels.iter().enumerate().map(channel).collect::<String>()
     }
     /// Something that it scheduled happens.
-    pub fn step(&mut self, out: &mut impl Outside, step: Step) {
+    pub(crate) fn step(&mut self, out: &mut impl Outside, step: Step) {
         match step {
             Step::Begin(client) => self.begin(out, client),
             Step::Timeout(client, wait) => self.timeout(out, client, wait),
@@ -301,7 +301,7 @@ impl Network {
         out.schedule(at, Step::Line(channel));
     }
     /// What was refused may go on: takes the next line of the channel's oldest block, or records its end.
-    pub fn resume(&mut self, out: &mut impl Outside, channel: u8) {
+    pub(crate) fn resume(&mut self, out: &mut impl Outside, channel: u8) {
         if !self.server.channels[usize::from(channel)].busy {
             self.take(out, channel);
         }

@@ -14,18 +14,18 @@ pub(super) struct Range {
 }
 impl Range {
     /// The range of a block whose length the adapter was told.
-    pub fn of(message: &Message) -> Range {
+    pub(super) fn of(message: &Message) -> Range {
         Range {
             next: message.block.at,
             missing: message.block.bytes() as u32,
         }
     }
     /// The line that comes next, unless the block is complete.
-    pub fn line(&self) -> Option<LineAddr> {
+    pub(super) fn line(&self) -> Option<LineAddr> {
         (self.missing > 0).then(|| self.next.line())
     }
     /// The line was taken.
-    pub fn advance(&mut self) {
+    pub(super) fn advance(&mut self) {
         let end = (self.next.line().0 + 1) * fencepost_kernel::units::LINE_BYTES;
         let taken = ((end - self.next.0) as u32).min(self.missing);
         self.next = Addr(end);
@@ -81,7 +81,7 @@ pub(super) enum Arrival {
 }
 impl Seen {
     /// Classifies an arriving block and, if it is new, expects its successor.
-    pub fn arrives(&mut self, m: &Message) -> Arrival {
+    pub(super) fn arrives(&mut self, m: &Message) -> Arrival {
         let (id, expected) = ((m.id.tx, m.id.epoch), self.next);
         let fresh = id == expected || (m.id.tx > expected.0 && id.1 == 0 && expected.1 == 0);
         let again = id < expected;

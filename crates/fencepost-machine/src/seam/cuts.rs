@@ -24,7 +24,7 @@ pub(super) enum Cut {
 
 impl Cut {
     /// Whether write `i` of `n` is durable.
-    pub fn keeps(self, i: usize, n: usize) -> bool {
+    pub(super) fn keeps(self, i: usize, n: usize) -> bool {
         match self {
             Cut::Set(set) => set >> i & 1 == 1,
             Cut::First(end) => i < end,
@@ -34,7 +34,7 @@ impl Cut {
         }
     }
     /// Whether a later write is durable and an earlier one is not.
-    pub fn reorders(self, n: usize) -> bool {
+    pub(super) fn reorders(self, n: usize) -> bool {
         (1..n).any(|i| self.keeps(i, n) && !self.keeps(i - 1, n))
     }
 }

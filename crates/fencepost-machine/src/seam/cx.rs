@@ -71,7 +71,7 @@ pub trait Cx {
     /// Restores memory (what threads see, and what performed) to the state before transaction `tx` of `hw_thread` began, and has
     /// the thread re-run from that operation at its next transaction start; its plain stores until then are squashed.
     /// Call it from `instr`, when the thread commits or aborts: every store of the transaction has performed then. A commit
-    /// answered so is an abort.
+    /// that ends so is an abort.
     fn roll_back(&mut self, hw_thread: HwThread, tx: TxId);
     /// Transactions of `hw_thread` up to and including `tx` will never be rolled back: their undo information can go.
     fn retire(&mut self, _hw_thread: HwThread, _tx: TxId) {}

@@ -29,7 +29,7 @@ pub trait Design {
     ///
     /// The default is an x86 or Arm barrier: it waits at the head of the reorder buffer until older stores have
     /// performed, and then the design is asked ([`Instr::Fence`]). `pcommit` does not wait for stores. A fence that only
-    /// orders persists and never makes its thread wait answers [`FenceAction::MARKER`].
+    /// orders persists and never makes its thread wait returns [`FenceAction::MARKER`].
     fn fence(&self, kind: Fence) -> FenceAction {
         match kind {
             Fence::Pcommit => FenceAction::AT_ONCE,
@@ -140,7 +140,7 @@ pub trait Design {
 
     /// A timer fired.
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {}
-    /// The programs are done: push out what is buffered. Called after every event until it answers true.
+    /// The programs are done: push out what is buffered. Called after every event until it returns true.
     fn drain(&mut self, cx: &mut dyn Cx) -> bool {
         true
     }

@@ -64,7 +64,7 @@ pub struct Outcome {
     pub how: Option<String>,
 }
 
-/// Lets power fail again wherever hardware recovery of `image` writes. Answers with what undisturbed recovery leaves, and then every other
+/// Lets power fail again wherever hardware recovery of `image` writes. Returns what undisturbed recovery leaves, and then every other
 /// memory that disturbed recovery leaves to software, each once. Every failure during the first recovery is looked at before the recovery
 /// from one is disturbed; where that are more states than asked for, half of them, spread over all.
 pub fn disturbed(design: &dyn Design, image: &Image, again: Again) -> (Vec<Outcome>, Disturbed) {

@@ -4,7 +4,7 @@
 //! trait and acts only through [`Cx`], which offers exactly what a design may do and never the machine itself; `Cx`
 //! is a trait, so a design is unit-tested without a machine.
 //!
-//! Two rules hold everywhere. *Refusals*: a hook that answers [`Gate::Wait`] names the stall cause and is asked again
+//! Two rules hold everywhere. *Refusals*: a hook that returns [`Gate::Wait`] names the stall cause and is asked again
 //! after [`Cx::kick`]; there is no token to lose. *No recursion*: a
 //! call on `Cx` never calls back into the design; what follows from it arrives later as a hook of its own.
 

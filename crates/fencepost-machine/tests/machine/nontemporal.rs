@@ -226,7 +226,7 @@ fn an_access_that_needs_no_miss_register_after_all_passes_it_on() {
         body(|m| {
             [0, 64, 72, 128, 136, 192].into_iter().for_each(|at| {
                 let _ = m.load(pm(at));
-            })
+            });
         })
     };
     let r = run(&spec, Plain, vec![loads()]);

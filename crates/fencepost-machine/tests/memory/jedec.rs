@@ -74,7 +74,7 @@ impl Checker<'_> {
                 self.gap("before a refresh", a, b, m.t_ras.0 + m.t_rp.0);
             }
             (Precharge | PrechargeAll, CommandKind::Refresh) if same_rank => {
-                self.gap("before a refresh", a, b, m.t_rp.0)
+                self.gap("before a refresh", a, b, m.t_rp.0);
             }
             (Read { .. }, CommandKind::Refresh) if same_rank => {
                 self.gap("before a refresh", a, b, m.t_rtp.0 + m.t_rp.0);
@@ -138,7 +138,7 @@ impl Checker<'_> {
             }
             match c.kind {
                 CommandKind::Activate { row } => {
-                    assert_eq!(open.insert(c.bank, row), None, "{c:?}")
+                    assert_eq!(open.insert(c.bank, row), None, "{c:?}");
                 }
                 CommandKind::Precharge => assert!(open.remove(&c.bank).is_some(), "{c:?}"),
                 CommandKind::PrechargeAll => open.retain(|bank, _| bank / self.m.banks != rank),

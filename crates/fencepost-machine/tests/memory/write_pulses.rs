@@ -11,7 +11,7 @@ fn harness(media: &MediaSpec) -> Harness {
 }
 
 /// Phase-change medium: an activate reads the array (50 ns), a write is followed by a pulse of 150 ns.
-pub fn pcm(writes: WritePolicy) -> MediaSpec {
+pub(super) fn pcm(writes: WritePolicy) -> MediaSpec {
     MediaSpec {
         read_pulse: Ps(50_000),
         write_pulse: Ps(150_000),

@@ -4,11 +4,11 @@ use std::arch::asm;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Entries of the array, and locks striped over them: as `sps` has them.
-pub const ENTRIES: u64 = 10_000;
-pub const LOCKS: u64 = 512;
+pub(crate) const ENTRIES: u64 = 10_000;
+pub(crate) const LOCKS: u64 = 512;
 
 /// What the loop works on.
-pub struct Memory {
+pub(crate) struct Memory {
     /// A line for the commit word, then sixteen records of four words.
     pub log: *mut u64,
     pub cells: *mut [u64; 8],
@@ -48,7 +48,7 @@ impl Memory {
     ///
     /// # Safety
     /// The entries are valid.
-    pub unsafe fn sum(&self) -> u64 {
+    pub(crate) unsafe fn sum(&self) -> u64 {
         // SAFETY: as the caller promises.
         let entry = |i| unsafe { self.cells.add(i).read_volatile() };
         (0..ENTRIES as usize).map(|i| entry(i).iter().sum::<u64>()).sum()
@@ -58,7 +58,7 @@ impl Memory {
     /// # Safety
     /// The log, all entries and all locks are valid and aligned to lines, both numbers are those of entries, and the CPU has `clwb`.
     #[inline(always)]
-    pub unsafe fn swap<const FENCED: bool>(&mut self, (a, b): (u64, u64)) {
+    pub(crate) unsafe fn swap<const FENCED: bool>(&mut self, (a, b): (u64, u64)) {
         let (first, second) = ((a % LOCKS) as usize, (b % LOCKS) as usize);
         let (first, second) = (first.min(second), first.max(second));
         self.seq += 1;

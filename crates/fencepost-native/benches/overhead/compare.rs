@@ -60,7 +60,7 @@ fn by_hand<const FENCED: bool>(hand: &mut Memory, pairs: &[(u64, u64)]) -> f64 {
 }
 
 /// Times all four loops and prints how the two of a kind compare.
-pub fn compare() -> Result<(), NativeError> {
+pub(crate) fn compare() -> Result<(), NativeError> {
     let flush = FlushWith::found(&[])?;
     if flush != FlushWith::Clwb {
         return Err(NativeError::Refused(

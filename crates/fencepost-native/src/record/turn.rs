@@ -94,7 +94,7 @@ impl Turn {
             self.grant();
         }
     }
-    /// Lets the others have it, if anybody waits that does not stand back, and takes it again.
+    /// Lets the others have it, if a thread waits that does not stand back, and takes it again.
     pub fn pass(&mut self) {
         if self.shared.waiting.load(Relaxed) == 0 {
             return;
@@ -174,12 +174,12 @@ impl Turn {
                 return;
             }
             let started = matches!(woken, Woken::Thread(thread) if runs(thread));
-            quiet = if started || self.anybody_runs() { 0 } else { quiet + 1 };
+            quiet = if started || self.another_runs() { 0 } else { quiet + 1 };
             std::thread::sleep(SHORT);
         }
     }
     /// Whether a thread is on its way: neither asleep nor waiting for its turn.
-    fn anybody_runs(&self) -> bool {
+    fn another_runs(&self) -> bool {
         let holder = self.shared.holder.load(Relaxed);
         let out = |(i, s): &(usize, &Slot)| *i as u32 + 1 != holder && s.state.load(Relaxed) == IDLE;
         let slots = self.shared.slots.iter().enumerate().filter(out);

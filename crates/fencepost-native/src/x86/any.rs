@@ -7,12 +7,12 @@ use fencepost_kernel::{Pm, Program, run_thread};
 use std::ops::Range;
 
 /// A program on memory that is watched, and on memory that is recovered.
-pub trait AnyProgram: Sync {
+pub(super) trait AnyProgram: Sync {
     /// Sets memory up.
     fn set_up(&self, m: &mut Watched<'_>);
     /// Runs operations of a thread.
     fn run_ops(&self, m: &mut Watched<'_>, thread: u32, ops: Range<u32>);
-    /// Recovers, and audits if told what must be there. The answer is why that failed.
+    /// Recovers, and audits if told what must be there. Returns why that failed.
     fn recover_and_audit(&self, m: &mut Recovering<'_>, expected: Option<&Expected<'_>>) -> Option<String>;
 }
 
@@ -50,9 +50,9 @@ mod named {
     }
 
     /// A program of the registry.
-    pub fn any_program(name: &str, settings: &Settings) -> Result<Box<dyn AnyProgram>, ProgramError> {
+    pub(crate) fn any_program(name: &str, settings: &Settings) -> Result<Box<dyn AnyProgram>, ProgramError> {
         with_program(name, settings, Boxed)
     }
 }
 #[cfg(not(test))]
-pub use named::any_program;
+pub(super) use named::any_program;

@@ -70,6 +70,7 @@ fn at(offset: u64) -> Addr {
     Addr(PARTS[1] + offset % LARGE)
 }
 
+#[expect(clippy::too_many_lines, reason = "one field after the other")]
 fn measure(raw: Raw, flush: FlushWith, cores: u32) -> Calibration {
     let mut s = Sampler::new();
     let [empty, chain, adds_4096] = s.times([

@@ -16,7 +16,7 @@ use fencepost_kernel::CrashPoint;
 use fencepost_programs::layout::Footprint;
 
 /// What is checked.
-pub struct Checked<'a> {
+pub(super) struct Checked<'a> {
     /// The program.
     pub program: &'a dyn AnyProgram,
     /// Its memory.
@@ -35,7 +35,7 @@ impl Checked<'_> {
     /// Recovers and audits. One thread: the file that was timed, against the same operations run again in private memory. Several,
     /// whose order the measured code does not record: the timed file is recovered, then the operations run again on it with their
     /// outcomes recorded, and that file is audited.
-    pub fn check(self) -> Result<(CheckReport, Counts), NativeError> {
+    pub(super) fn check(self) -> Result<(CheckReport, Counts), NativeError> {
         if self.threads == 1 {
             let (history, counts) = replay_ops::alone(self.program, self.size, self.raw, self.ops)?;
             let why = self.audit(&history)?;
@@ -78,7 +78,7 @@ impl Checked<'_> {
 }
 
 /// Sets the mapped memory up and runs operations `0..ops` of every thread, watched.
-pub fn watch(program: &dyn AnyProgram, raw: Raw, progress: &Progress, ops: u32) -> Counts {
+pub(super) fn watch(program: &dyn AnyProgram, raw: Raw, progress: &Progress, ops: u32) -> Counts {
     program.set_up(&mut Watched::new(raw, None, 0));
     let cpus = cpus();
     let one = |t: u32| {

@@ -14,7 +14,7 @@ use std::arch::asm;
 /// # Safety
 /// The word is mapped, writable and aligned.
 #[inline(always)]
-pub unsafe fn movnti(addr: Addr, v: u64) {
+pub(super) unsafe fn movnti(addr: Addr, v: u64) {
     // SAFETY: as the caller promises. The memory clobber keeps it between the accesses around it.
     unsafe {
         asm!("movnti qword ptr [{a} + {o}], {v}", a = in(reg) addr.0, o = const OFFSET, v = in(reg) v, options(nostack, preserves_flags));
@@ -26,7 +26,7 @@ pub unsafe fn movnti(addr: Addr, v: u64) {
 /// # Safety
 /// The byte is mapped, and the CPU has the instruction ([`FlushWith::found`] said so).
 #[inline(always)]
-pub unsafe fn flush(addr: Addr, with: FlushWith) {
+pub(super) unsafe fn flush(addr: Addr, with: FlushWith) {
     // SAFETY: as the caller promises.
     unsafe {
         match with {
@@ -45,13 +45,13 @@ pub unsafe fn flush(addr: Addr, with: FlushWith) {
 
 /// `sfence`.
 #[inline(always)]
-pub fn sfence() {
+pub(super) fn sfence() {
     // SAFETY: SSE is part of x86-64; a fence touches no memory. The clobber orders it for the compiler too.
     unsafe { asm!("sfence", options(nostack, preserves_flags)) }
 }
 /// `mfence`.
 #[inline(always)]
-pub fn mfence() {
+pub(super) fn mfence() {
     // SAFETY: SSE2 is part of x86-64; a fence touches no memory.
     unsafe { asm!("mfence", options(nostack, preserves_flags)) }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{process, thread};
 
 /// Ends this process when its parent has ended.
-pub fn end_with_parent() {
+pub(super) fn end_with_parent() {
     let parent = parent_id();
     thread::spawn(move || {
         while parent_id() == parent {

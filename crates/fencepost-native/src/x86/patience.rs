@@ -4,14 +4,14 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// Waiting for a child process to do something.
-pub struct Patience {
+pub(super) struct Patience {
     limit: Duration,
     since: Instant,
     statistics: String,
 }
 impl Patience {
     /// From now on, with a `limit` on the time in which the child was not waiting for a processor.
-    pub fn with(child: &Child, limit: Duration) -> Patience {
+    pub(super) fn with(child: &Child, limit: Duration) -> Patience {
         Patience {
             limit,
             since: Instant::now(),
@@ -19,7 +19,7 @@ impl Patience {
         }
     }
     /// Whether the child has had its time. Its main thread counts: it prepares what is waited for.
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         let elapsed = self.since.elapsed();
         // The file is read only when the time by the clock is over.
         elapsed > self.limit && {

@@ -21,14 +21,14 @@ const KIND: usize = 2;
 const WORDS: usize = 3;
 
 /// Records of every thread's operations.
-pub struct Progress {
+pub(super) struct Progress {
     all: Words,
     threads: u32,
     capacity: u32,
 }
 /// How far an operation got that was not recorded as ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Unfinished {
+pub(super) enum Unfinished {
     /// It had let others see its effects: it stands at this stamp.
     Released(u64),
     /// Nobody can have seen it. It holds its last lock since this stamp, or none yet.
@@ -40,7 +40,7 @@ impl Progress {
         LINE + threads as usize * (LINE + capacity as usize * LINE)
     }
     /// In private memory, for so many operations of each thread.
-    pub fn heap(threads: u32, capacity: u32) -> Progress {
+    pub(super) fn heap(threads: u32, capacity: u32) -> Progress {
         Progress {
             all: Words::heap(Self::words(threads, capacity)),
             threads,
@@ -48,7 +48,7 @@ impl Progress {
         }
     }
     /// In a file, made if absent.
-    pub fn file(path: &Path, threads: u32, capacity: u32) -> Result<Progress, NativeError> {
+    pub(super) fn file(path: &Path, threads: u32, capacity: u32) -> Result<Progress, NativeError> {
         Ok(Progress {
             all: Words::file(path, Self::words(threads, capacity))?,
             threads,
@@ -63,35 +63,35 @@ impl Progress {
         &self.thread(t)[LINE + k as usize * LINE..][..LINE]
     }
     /// Whether the operations have begun.
-    pub fn running(&self) -> bool {
+    pub(super) fn running(&self) -> bool {
         self.all[RUNNING].load(Ordering::Acquire) != 0
     }
     /// The operations begin now.
-    pub fn run(&self) {
+    pub(super) fn run(&self) {
         self.all[RUNNING].store(1, Ordering::Release);
     }
     /// Operation `k` of thread `t` begins.
-    pub fn begin(&self, t: u32, k: u32) {
+    pub(super) fn begin(&self, t: u32, k: u32) {
         self.thread(t)[BEGUN].store(u64::from(k) + 1, Ordering::Release);
     }
     /// It is about to wait for a lock. If nobody has seen it so far, its place in the order is after the operation it waits for.
-    pub fn wait(&self, t: u32, k: u32) {
+    pub(super) fn wait(&self, t: u32, k: u32) {
         let r = self.record(t, k);
         if r[RELEASED].load(Ordering::Relaxed) == 0 {
             r[STAMPED].store(0, Ordering::Release);
         }
     }
     /// It took a lock, or read what another operation released: its place in the order is now.
-    pub fn stamp(&self, t: u32, k: u32) {
+    pub(super) fn stamp(&self, t: u32, k: u32) {
         let now = self.all[STAMP].fetch_add(1, Ordering::AcqRel) + 1;
         self.record(t, k)[STAMPED].store(now, Ordering::Release);
     }
     /// It is about to let others see what it did.
-    pub fn release(&self, t: u32, k: u32) {
+    pub(super) fn release(&self, t: u32, k: u32) {
         self.record(t, k)[RELEASED].store(1, Ordering::Release);
     }
     /// It has ended.
-    pub fn end(&self, t: u32, k: u32, outcome: Outcome) {
+    pub(super) fn end(&self, t: u32, k: u32, outcome: Outcome) {
         let r = self.record(t, k);
         if r[STAMPED].load(Ordering::Relaxed) == 0 {
             self.stamp(t, k);
@@ -103,15 +103,15 @@ impl Progress {
         self.thread(t)[ENDED].store(u64::from(k) + 1, Ordering::Release);
     }
     /// Threads recorded.
-    pub fn threads(&self) -> u32 {
+    pub(super) fn threads(&self) -> u32 {
         self.threads
     }
     /// Operations that each thread had ended.
-    pub fn ended(&self, t: u32) -> u32 {
+    pub(super) fn ended(&self, t: u32) -> u32 {
         self.thread(t)[ENDED].load(Ordering::Acquire) as u32
     }
     /// The operation that thread `t` had begun and not ended.
-    pub fn unfinished(&self, t: u32) -> Option<(u32, Unfinished)> {
+    pub(super) fn unfinished(&self, t: u32) -> Option<(u32, Unfinished)> {
         let k = self.ended(t);
         if self.thread(t)[BEGUN].load(Ordering::Acquire) as u32 <= k {
             return None;
@@ -129,7 +129,7 @@ impl Progress {
         ))
     }
     /// The operation `k` of thread `t`, which has ended.
-    pub fn ended_record(&self, t: u32, k: u32) -> OpRecord {
+    pub(super) fn ended_record(&self, t: u32, k: u32) -> OpRecord {
         let word = |i: usize| self.record(t, k)[i].load(Ordering::Relaxed);
         OpRecord {
             thread: t,
@@ -142,7 +142,7 @@ impl Progress {
         }
     }
     /// Every operation that has ended, in the order of their stamps.
-    pub fn history(&self) -> Vec<OpRecord> {
+    pub(super) fn history(&self) -> Vec<OpRecord> {
         let of = |t: u32| (0..self.ended(t)).map(move |k| self.ended_record(t, k));
         let mut all: Vec<OpRecord> = (0..self.threads).flat_map(of).collect();
         all.sort_unstable_by_key(|r| r.stamp);
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(p.unfinished(0), Some((1, Unfinished::Hidden(None))));
         p.stamp(0, 1);
         p.release(0, 1);
-        p.wait(0, 1); // too late to stand after anybody
+        p.wait(0, 1); // too late to stand after any other
         assert_eq!(
             (p.unfinished(0), p.unfinished(1)),
             (Some((1, Unfinished::Released(4))), None)

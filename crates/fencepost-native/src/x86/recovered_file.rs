@@ -8,8 +8,8 @@ use super::recovering::{Expected, Recovering};
 use crate::error::NativeError;
 use fencepost_programs::layout::Footprint;
 
-/// Recovers the file in place and, if told what must be there, audits it. The answer is why that failed.
-pub fn recover(
+/// Recovers the file in place and, if told what must be there, audits it. Returns why that failed.
+pub(super) fn recover(
     program: &dyn AnyProgram,
     size: Footprint,
     file: &PmFile,

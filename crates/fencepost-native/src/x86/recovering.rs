@@ -5,7 +5,7 @@ use super::memory::Raw;
 use fencepost_kernel::{At, CrashPoint, Fence, Flow, Flush, Mem, OpRecord, Rmw, Val, Width};
 
 /// The memory as recovery sees it: what is not mapped reads as zero, and stores there have no effect.
-pub struct Recovering<'a> {
+pub(super) struct Recovering<'a> {
     pub(super) raw: Raw,
     pub(super) mapping: &'a Mapping,
 }
@@ -54,7 +54,7 @@ impl Mem for Recovering<'_> {
 const STEPS: u64 = 1 << 32;
 
 /// Steps until the last one, which may say why it failed.
-pub fn follow<S>(mut state: S, mut step: impl FnMut(S) -> Flow<S>) -> Option<String> {
+pub(super) fn follow<S>(mut state: S, mut step: impl FnMut(S) -> Flow<S>) -> Option<String> {
     for _ in 0..STEPS {
         match step(state) {
             Flow::Next(next) => state = next,
@@ -65,7 +65,7 @@ pub fn follow<S>(mut state: S, mut step: impl FnMut(S) -> Flow<S>) -> Option<Str
 }
 
 /// What must be there after recovery.
-pub struct Expected<'a> {
+pub(super) struct Expected<'a> {
     /// The operations of the run, in their order.
     pub ops: &'a [OpRecord],
     /// Which of them had begun and ended.

@@ -10,7 +10,7 @@ use fencepost_kernel::OpRecord;
 use fencepost_programs::layout::Footprint;
 
 /// Runs operations `0..ops` of the only thread again; what they did, in order, and what they executed.
-pub fn alone(
+pub(super) fn alone(
     program: &dyn AnyProgram,
     size: Footprint,
     raw: Raw,
@@ -38,7 +38,7 @@ fn place(how: Unfinished) -> u64 {
 /// The operations of a killed run, in their order: those that ended as they were recorded, and those that were under way with
 /// the outcomes they have when everything is run again in that order. Operations that nobody can have seen come last: first those that
 /// held their locks, which may have stored, then those that still waited for one, which have not.
-pub fn completed(
+pub(super) fn completed(
     program: &dyn AnyProgram,
     size: Footprint,
     raw: Raw,

@@ -7,14 +7,14 @@ use std::time::Instant;
 
 /// How often the calling thread was given a processor, as the kernel counts it.
 #[derive(Debug)]
-pub struct Switches(Option<File>);
+pub(super) struct Switches(Option<File>);
 impl Switches {
     /// Of the calling thread. A kernel that does not say is asked in vain: every batch then counts as undisturbed.
-    pub fn new() -> Switches {
+    pub(super) fn new() -> Switches {
         Switches(File::open("/proc/thread-self/schedstat").ok())
     }
     /// The count now: it is the third number of the file. Two equal counts mean that the thread ran all the time between them.
-    pub fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         let mut text = [0; 96];
         let read = self.0.as_ref().and_then(|f| f.read_at(&mut text, 0).ok()).unwrap_or(0);
         let text = std::str::from_utf8(&text[..read]).unwrap_or_default();
@@ -34,11 +34,11 @@ const WANTED: usize = 200;
 const ROUNDS: usize = 1000;
 
 /// A sequence to be timed: executes so many repetitions.
-pub struct Sequence<'a> {
+pub(super) struct Sequence<'a> {
     run: Box<dyn FnMut(u32) + 'a>,
 }
 /// A sequence of calls of `f`, which is given the number of the repetition.
-pub fn repeated<'a>(mut f: impl FnMut(u32) + 'a) -> Sequence<'a> {
+pub(super) fn repeated<'a>(mut f: impl FnMut(u32) + 'a) -> Sequence<'a> {
     let mut done = 0u32;
     Sequence {
         run: Box::new(move |n| {
@@ -52,7 +52,7 @@ pub fn repeated<'a>(mut f: impl FnMut(u32) + 'a) -> Sequence<'a> {
 
 /// Times sequences on the calling thread.
 #[derive(Debug)]
-pub struct Sampler {
+pub(super) struct Sampler {
     switches: Switches,
     /// Batches that were timed.
     pub batches: u64,
@@ -62,7 +62,7 @@ pub struct Sampler {
 
 impl Sampler {
     /// For the calling thread.
-    pub fn new() -> Sampler {
+    pub(super) fn new() -> Sampler {
         Sampler {
             switches: Switches::new(),
             batches: 0,
@@ -71,7 +71,7 @@ impl Sampler {
     }
     /// Nanoseconds of one repetition of each sequence. Batches of all of them are interleaved, so that what the machine does besides
     /// falls on all alike.
-    pub fn times<const N: usize>(&mut self, mut sequences: [Sequence<'_>; N]) -> [Times; N] {
+    pub(super) fn times<const N: usize>(&mut self, mut sequences: [Sequence<'_>; N]) -> [Times; N] {
         let lengths = std::array::from_fn::<u32, N, _>(|i| self.length(&mut sequences[i]));
         let mut samples = [const { Vec::new() }; N];
         for round in 0..ROUNDS {
@@ -88,7 +88,7 @@ impl Sampler {
         samples.map(Times::of)
     }
     /// One sequence alone.
-    pub fn time(&mut self, f: impl FnMut(u32)) -> Times {
+    pub(super) fn time(&mut self, f: impl FnMut(u32)) -> Times {
         self.times([repeated(f)])[0]
     }
     /// Repetitions of a batch that is long enough, a power of two.

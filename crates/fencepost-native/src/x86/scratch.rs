@@ -14,11 +14,11 @@ fn owned() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 
 /// A path in the temporary folder that this process has not used before. Whatever is there is removed when this is dropped.
 #[derive(Debug)]
-pub struct Scratch(PathBuf);
+pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
     /// A path for a file that holds `what`.
-    pub fn new(what: &str) -> Scratch {
+    pub(super) fn new(what: &str) -> Scratch {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("fencepost-{what}-{}-{n}", std::process::id()));
@@ -26,7 +26,7 @@ impl Scratch {
         Scratch(path)
     }
     /// The path.
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.0
     }
 }
@@ -39,7 +39,7 @@ impl Drop for Scratch {
 
 /// Whether a path is that of a temporary file of this process. A process that was given the path by another one does not make the file: it
 /// would remain if the other one has just been interrupted.
-pub fn is_own(path: &Path) -> bool {
+pub(super) fn is_own(path: &Path) -> bool {
     owned().contains(path)
 }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// What is run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub(super) struct Plan {
     /// Software threads.
     pub threads: u32,
     /// Operations of a batch.
@@ -23,14 +23,14 @@ pub struct Plan {
 }
 impl Plan {
     /// Operations that each thread runs in all.
-    pub fn total(&self) -> u32 {
+    pub(super) fn total(&self) -> u32 {
         self.rounds.iter().sum::<u32>() * self.batch * if self.paired { 2 } else { 1 }
     }
 }
 
 /// Nanoseconds of the batches of a round, the slowest thread's.
 #[derive(Copy, Clone, Debug)]
-pub struct Round {
+pub(super) struct Round {
     /// Baseline, ideal.
     pub ns: [f64; 2],
     /// Whether some thread was switched out meanwhile.
@@ -38,7 +38,7 @@ pub struct Round {
 }
 
 /// Times a program on memory that is mapped and set up.
-pub struct Timed<'a> {
+pub(super) struct Timed<'a> {
     /// What is run.
     pub plan: &'a Plan,
     /// The memory.
@@ -171,11 +171,11 @@ fn batch<P: Program, M: Mem<Dep = ()>>(program: &P, pm: &mut Pm<'_, M>, t: u32, 
 }
 
 /// Minimum and median of one variant's batches, per operation.
-pub fn times(rounds: &[Round], variant: usize, batch: u32) -> Times {
+pub(super) fn times(rounds: &[Round], variant: usize, batch: u32) -> Times {
     Times::of(rounds.iter().map(|r| r.ns[variant] / f64::from(batch)).collect())
 }
 /// The rounds in which every thread ran all the time; all, if there are fewer than `least` of them.
-pub fn undisturbed(rounds: &[Round], least: usize) -> Vec<Round> {
+pub(super) fn undisturbed(rounds: &[Round], least: usize) -> Vec<Round> {
     let kept: Vec<Round> = rounds.iter().copied().filter(|r| !r.disturbed).collect();
     if kept.len() < least { rounds.to_vec() } else { kept }
 }

@@ -7,7 +7,7 @@ use fencepost_kernel::{At, Fence, Flush, Mem, Outcome, Rmw, Val, Width};
 
 /// What one thread executed.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(super) struct Counts {
     /// Fences, those between log and data included.
     pub fences: u64,
     /// Fences between log and data.
@@ -29,7 +29,7 @@ impl std::iter::Sum for Counts {
 }
 
 /// The memory as one thread sees it.
-pub struct Watched<'p> {
+pub(super) struct Watched<'p> {
     raw: Raw,
     progress: Option<&'p Progress>,
     thread: u32,
@@ -40,7 +40,7 @@ pub struct Watched<'p> {
 }
 impl<'p> Watched<'p> {
     /// The view of `thread`; what operations do goes to `progress`, if an oracle looks.
-    pub fn new(raw: Raw, progress: Option<&'p Progress>, thread: u32) -> Watched<'p> {
+    pub(super) fn new(raw: Raw, progress: Option<&'p Progress>, thread: u32) -> Watched<'p> {
         Watched {
             raw,
             progress,

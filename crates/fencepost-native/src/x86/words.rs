@@ -15,7 +15,7 @@ enum Backing {
 }
 
 /// A fixed number of words, all zero at first.
-pub struct Words(Backing);
+pub(super) struct Words(Backing);
 // SAFETY: the mapped words are atomics that live as long as this does, wherever it is.
 unsafe impl Send for Words {}
 // SAFETY: as above.
@@ -23,11 +23,11 @@ unsafe impl Sync for Words {}
 
 impl Words {
     /// In private memory.
-    pub fn heap(words: usize) -> Words {
+    pub(super) fn heap(words: usize) -> Words {
         Words(Backing::Heap((0..words).map(|_| AtomicU64::new(0)).collect()))
     }
     /// In a file; one of this process's own is made if absent.
-    pub fn file(path: &Path, words: usize) -> Result<Words, NativeError> {
+    pub(super) fn file(path: &Path, words: usize) -> Result<Words, NativeError> {
         let failed = |why| NativeError::File {
             action: "use",
             path: path.to_owned(),

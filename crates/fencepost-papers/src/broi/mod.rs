@@ -8,7 +8,7 @@ use fencepost_designs::statements::broi;
 const BROI: Preset = Preset("broi");
 
 /// Every statement of this paper.
-pub const STATEMENTS: &[Statement] = &[
+pub(crate) const STATEMENTS: &[Statement] = &[
     Statement::rule(&broi::EPOCH_FIRST, |_| BROI.shows(&broi::EPOCH_FIRST)),
     Statement::rule(&broi::FIRST_PICK, |_| BROI.shows(&broi::FIRST_PICK)),
     Statement::rule(&broi::PRIORITY, |_| BROI.shows(&broi::PRIORITY)),

@@ -9,7 +9,7 @@ use fencepost_contract::{ContractKind, Grain};
 use fencepost_designs::statements::dpo;
 
 /// Every statement of this paper.
-pub const STATEMENTS: &[Statement] = &[
+pub(crate) const STATEMENTS: &[Statement] = &[
     Statement::rule(&dpo::PERSIST_GRAIN, persist_grain),
     Statement {
         name: "dpo-strict-persistency-conformance",

@@ -10,7 +10,7 @@ use fencepost_run::request::Request;
 use fencepost_run::result::{Check, RunResult};
 
 /// Every statement of this paper.
-pub const STATEMENTS: &[Statement] = &[
+pub(crate) const STATEMENTS: &[Statement] = &[
     Statement {
         name: "loc-metadata-share",
         broken_by: None,

@@ -10,7 +10,7 @@ use fencepost_run::simulate::build_design;
 
 /// A sequence that is repeated.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Sequence {
+pub(super) enum Sequence {
     /// Store, clwb, sfence on one line.
     Pair,
     /// Non-temporal store, sfence.
@@ -70,7 +70,7 @@ fn logged<M: Mem>(m: &mut M, i: u64, fences: bool) {
 }
 
 /// Nanoseconds of one repetition on a machine, with settings besides.
-pub fn simulated(machine: &str, sets: &[String], sequence: Sequence) -> Result<f64, LabError> {
+pub(super) fn simulated(machine: &str, sets: &[String], sequence: Sequence) -> Result<f64, LabError> {
     let resolved = Resolved::resolve(&Request {
         program: "cq".into(),
         design: DESIGN.into(),

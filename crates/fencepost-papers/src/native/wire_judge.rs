@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// Why what was left is wrong, if it is: the file against the numbers in it and what clients believe; and, of servers that noted what they
 /// did, every fence as a power failure.
-pub fn judge(request: &WireRequest, left: &WireLeft) -> Option<String> {
+pub(super) fn judge(request: &WireRequest, left: &WireLeft) -> Option<String> {
     let transactions = transactions(&request.client, Bytes(0), request.seed);
     for (client, (tx, epoch)) in (0..).zip(left.next.iter().copied()) {
         let believed = left.beliefs[usize::from(client)].last().map(|b| b.id);

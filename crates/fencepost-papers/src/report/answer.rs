@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// The first screen in words.
 #[derive(Serialize)]
-pub struct Answer {
+pub(super) struct Answer {
     /// Headlines whose effect has the other sign here.
     pub reversed: Vec<String>,
     /// The paper's headlines, with its value and ours.
@@ -27,7 +27,7 @@ pub struct Answer {
 
 /// The best joint reading in words.
 #[derive(Serialize)]
-pub struct Joint {
+pub(super) struct Joint {
     readings: Vec<String>,
     /// How large the search was, and what it met.
     search: String,
@@ -37,7 +37,7 @@ pub struct Joint {
 
 /// A claim of the abstract.
 #[derive(Serialize)]
-pub struct Headline {
+pub(super) struct Headline {
     id: String,
     sentence: String,
     paper: String,
@@ -52,7 +52,7 @@ pub struct Headline {
 
 /// An open input, by what rests on it.
 #[derive(Serialize)]
-pub struct Decider {
+pub(super) struct Decider {
     name: String,
     about: String,
     primary: String,
@@ -62,7 +62,7 @@ pub struct Decider {
 }
 
 /// Makes the answer.
-pub fn answer(r: &Report<'_>) -> Answer {
+pub(super) fn answer(r: &Report<'_>) -> Answer {
     let pairs: Vec<(&Claim, &Row)> = r.claims.iter().zip(r.rows).collect();
     let reversed = pairs.iter().filter_map(|(c, row)| reversal(c, row));
     Answer {
@@ -79,7 +79,7 @@ fn leads(claim: &Claim) -> bool {
 }
 
 /// The value of a claim that means "no difference", for claims that compare two things.
-pub fn neutral(rule: &Rule) -> Option<f64> {
+pub(super) fn neutral(rule: &Rule) -> Option<f64> {
     let of_form = |form: &Form| match form {
         Form::Ratio => 1.0,
         Form::GainPercent | Form::LossPercent => 0.0,

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// A claim as the page shows it.
 #[derive(Serialize)]
-pub struct ClaimLine {
+pub(super) struct ClaimLine {
     id: String,
     sentence: String,
     section: String,
@@ -38,7 +38,7 @@ pub struct ClaimLine {
 
 /// A run, with the command that repeats it.
 #[derive(Serialize)]
-pub struct RunLine {
+pub(super) struct RunLine {
     tag: String,
     program: String,
     point: String,
@@ -49,21 +49,21 @@ pub struct RunLine {
 
 /// A choice of readings.
 #[derive(Serialize)]
-pub struct ChoiceLine {
+pub(super) struct ChoiceLine {
     name: String,
     readings: Vec<String>,
 }
 
 /// The claims, the choices that their outcomes name, and the runs of the primaries.
 #[derive(Serialize)]
-pub struct Behind {
+pub(super) struct Behind {
     claims: Vec<ClaimLine>,
     choices: Vec<ChoiceLine>,
     runs: Vec<RunLine>,
 }
 
 /// Collects it.
-pub fn behind(r: &Report<'_>) -> Behind {
+pub(super) fn behind(r: &Report<'_>) -> Behind {
     let mut choices: Vec<ChoiceLine> = Vec::new();
     let mut index: BTreeMap<String, usize> = BTreeMap::new();
     let asked: BTreeMap<&Cell, &Request> = r.plan.jobs.iter().map(|j| (&j.cell, &j.request)).collect();
@@ -171,7 +171,7 @@ fn looks_at(rule: &Rule, cell: &Cell) -> bool {
 }
 
 /// The command line of a run.
-pub fn command(q: &Request) -> String {
+pub(super) fn command(q: &Request) -> String {
     format!(
         "fencepost run {} -d {} -m {}{}",
         q.program,
@@ -182,7 +182,7 @@ pub fn command(q: &Request) -> String {
 }
 
 /// What follows program, design and machine in [`command`], with a space before each word.
-pub fn options(q: &Request) -> String {
+pub(super) fn options(q: &Request) -> String {
     let mut words = vec![String::new()];
     let mut option = |name: &str, value: Option<String>| words.extend(value.map(|v| format!("{name} {v}")));
     option("--media", q.media.clone());

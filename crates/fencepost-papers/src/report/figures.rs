@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A figure as the page draws it.
 #[derive(Serialize)]
-pub struct Drawn {
+pub(super) struct Drawn {
     id: String,
     place: String,
     title: String,
@@ -31,7 +31,7 @@ pub struct Drawn {
 
 /// One bar.
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Cell {
+pub(super) struct Cell {
     media: String,
     /// A program, or what is taken over all.
     program: String,
@@ -51,7 +51,7 @@ pub struct Cell {
 }
 
 /// Name of what is taken over programs.
-pub const fn over_name(over: Over) -> &'static str {
+pub(super) const fn over_name(over: Over) -> &'static str {
     match over {
         Over::Geomean => "geomean",
         Over::Mean => "mean",
@@ -61,7 +61,7 @@ pub const fn over_name(over: Over) -> &'static str {
 }
 
 /// Every figure of the paper whose runs there are.
-pub fn drawn(r: &Report<'_>) -> Vec<Drawn> {
+pub(super) fn drawn(r: &Report<'_>) -> Vec<Drawn> {
     let all = r.figures.iter().map(|f| {
         if f.claims.is_empty() {
             of_runs(r, f)
@@ -73,7 +73,7 @@ pub fn drawn(r: &Report<'_>) -> Vec<Drawn> {
 }
 
 /// The bars of all figures as a table: what the charts of the page show.
-pub fn table(figures: &[Drawn]) -> Vec<u8> {
+pub(super) fn table(figures: &[Drawn]) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let head = [
         "figure",

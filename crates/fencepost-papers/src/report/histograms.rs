@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// The cumulative distribution of one histogram, a line for each program.
 #[derive(Serialize)]
-pub struct Distances {
+pub(super) struct Distances {
     title: String,
     unit: String,
     lines: Vec<Line>,
@@ -15,13 +15,13 @@ pub struct Distances {
 
 /// One program's line: value, and percent of the samples up to it.
 #[derive(Serialize)]
-pub struct Line {
+pub(super) struct Line {
     program: String,
     points: Vec<(u64, f64)>,
 }
 
 /// Every histogram of the experiments about time, of the first point that has it.
-pub fn distances(r: &Report<'_>) -> Vec<Distances> {
+pub(super) fn distances(r: &Report<'_>) -> Vec<Distances> {
     let timed = r.experiment.matrix.iter().filter(|m| !m.check);
     timed.flat_map(|m| of_matrix(r, m)).collect()
 }

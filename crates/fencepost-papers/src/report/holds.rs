@@ -7,7 +7,7 @@ use crate::experiment::readings::{Outcome, Spread};
 const NAMED: usize = 3;
 
 /// Under which readings a claim is met, as sentences: each other reading alone, then the search over joint ones.
-pub fn holds(id: &str, spread: Option<&Spread>, best: Option<&BestRuns>) -> String {
+pub(super) fn holds(id: &str, spread: Option<&Spread>, best: Option<&BestRuns>) -> String {
     let sentences = [spread.and_then(alone), best.map(|b| together(id, b))];
     sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

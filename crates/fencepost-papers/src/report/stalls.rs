@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Groups of causes, in the order in which they are stacked; the page gives each a colour.
-pub const GROUPS: [(&str, &[&str]); 8] = [
+pub(super) const GROUPS: [(&str, &[&str]); 8] = [
     ("busy", &["busy", "execute"]),
     ("loads", &["load-cache", "load-memory"]),
     ("locks and atomics", &["lock-wait", "atomic"]),
@@ -43,7 +43,7 @@ pub const GROUPS: [(&str, &[&str]); 8] = [
 
 /// One run's time.
 #[derive(Serialize)]
-pub struct Bar {
+pub(super) struct Bar {
     tag: String,
     media: String,
     program: String,
@@ -53,7 +53,7 @@ pub struct Bar {
 }
 
 /// Time of every run that is about time.
-pub fn bars(r: &Report<'_>) -> Vec<Bar> {
+pub(super) fn bars(r: &Report<'_>) -> Vec<Bar> {
     let timed = r.experiment.matrix.iter().filter(|m| !m.check);
     let mut out = Vec::new();
     for m in timed {
@@ -76,7 +76,7 @@ pub fn bars(r: &Report<'_>) -> Vec<Bar> {
 }
 
 /// Percent of the threads' time of a run by cause, the largest first.
-pub fn causes(run: &RunResult) -> Vec<(String, f64)> {
+pub(super) fn causes(run: &RunResult) -> Vec<(String, f64)> {
     let total = (run.busy_ps + run.stalls.values().sum::<u64>()).max(1) as f64;
     let mut all: BTreeMap<&str, u64> = run.stalls.iter().map(|s| (s.0.as_str(), *s.1)).collect();
     all.insert("busy", run.busy_ps);

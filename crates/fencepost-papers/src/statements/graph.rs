@@ -15,7 +15,7 @@ const Z: Addr = Addr::pm(128);
 
 /// Which of the three stores of Figure 1 are durable.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Durable {
+pub(crate) struct Durable {
     /// `X`, before the fence.
     pub x: bool,
     /// `Y`, after it.
@@ -41,7 +41,7 @@ fn store(trace: &mut Trace, thread: u8, addr: Addr, value: u64) -> StoreId {
 
 /// Crash states of the paper's Figure 1, `X = 1; FENCE; Y = 1` beside `r = Y; Z = r`, where the read saw `Y = 1`: with the
 /// data dependence from the read to `Z`, or with `Z` a store of its own.
-pub fn figure_one(contract: ContractKind, dependent: bool) -> Vec<Durable> {
+pub(crate) fn figure_one(contract: ContractKind, dependent: bool) -> Vec<Durable> {
     let mut trace = Trace {
         threads: 2,
         ..Trace::default()
@@ -67,7 +67,7 @@ pub fn figure_one(contract: ContractKind, dependent: bool) -> Vec<Durable> {
 }
 
 /// Every combination of values that these words may have after a power failure.
-pub fn states<const N: usize>(contract: &Contract, trace: &Trace, words: [Addr; N]) -> Vec<[u64; N]> {
+pub(crate) fn states<const N: usize>(contract: &Contract, trace: &Trace, words: [Addr; N]) -> Vec<[u64; N]> {
     let space = contract.space(trace, &Image::default());
     let seen = RefCell::new(Vec::new());
     let explored = Explorer::new(&space).explore(&mut plain(|m, _| {
@@ -82,7 +82,7 @@ pub fn states<const N: usize>(contract: &Contract, trace: &Trace, words: [Addr; 
 }
 
 /// How many values a word may have after one store of eight differing bytes, at a persist grain.
-pub fn values_of_one_store(grain: Grain) -> usize {
+pub(crate) fn values_of_one_store(grain: Grain) -> usize {
     let mut trace = Trace {
         threads: 1,
         ..Trace::default()
@@ -94,7 +94,7 @@ pub fn values_of_one_store(grain: Grain) -> usize {
 }
 
 /// Whether a durable order that puts a word back to an older store is refused.
-pub fn backwards_is_refused() -> Result<(), String> {
+pub(crate) fn backwards_is_refused() -> Result<(), String> {
     let mut trace = Trace {
         threads: 1,
         ..Trace::default()

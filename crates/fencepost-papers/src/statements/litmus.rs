@@ -88,7 +88,7 @@ fn machine(design: &str, media: &str, sets: &[&str]) -> Result<Resolved, String>
 }
 
 /// On the machine of the BROI paper no power failure leaves c without b, every run conforms, and with a fault planted some does not.
-pub fn coherence_chain(designs: &[&str], fault: &str) -> Result<String, String> {
+pub(crate) fn coherence_chain(designs: &[&str], fault: &str) -> Result<String, String> {
     let fault = format!("design.fault={fault}");
     let tests = tests("chains")?;
     let chains: Vec<Shape<'_>> = tests.iter().map(Shape::new).collect::<Result<_, _>>()?;
@@ -118,7 +118,7 @@ pub fn coherence_chain(designs: &[&str], fault: &str) -> Result<String, String> 
 
 /// No litmus outcome that barriers forbid is ever left behind by a power failure, on any medium; every state shown is one
 /// that the contract allows; and with dependences between cores ignored, forbidden outcomes do appear.
-pub fn no_forbidden_outcome() -> Result<String, String> {
+pub(crate) fn no_forbidden_outcome() -> Result<String, String> {
     let tests = tests("barriers")?;
     let shapes: Vec<Shape<'_>> = tests.iter().map(Shape::new).collect::<Result<_, _>>()?;
     let (mut runs, mut states_shown, mut states_allowed) = (0, 0, 0);
@@ -155,7 +155,7 @@ pub fn no_forbidden_outcome() -> Result<String, String> {
 }
 
 /// Threads whose epochs depend on each other drain, on every seed.
-pub fn crossing_epochs_drain() -> Result<String, String> {
+pub(crate) fn crossing_epochs_drain() -> Result<String, String> {
     const EACH: u64 = 60;
     let tests = tests("crossing")?;
     let shapes: Vec<Shape<'_>> = tests.iter().map(Shape::new).collect::<Result<_, _>>()?;

@@ -5,11 +5,11 @@ use fencepost_run::config::Resolved;
 use fencepost_run::request::Request;
 
 /// A machine preset.
-pub struct Preset(pub &'static str);
+pub(crate) struct Preset(pub &'static str);
 
 impl Preset {
     /// Tries a rule on it.
-    pub fn shows(&self, rule: &Rule) -> Result<String, String> {
+    pub(crate) fn shows(&self, rule: &Rule) -> Result<String, String> {
         (rule.holds)(self)
     }
 }

@@ -14,7 +14,7 @@ use fencepost_run::run::FENCE_DISTANCE;
 use std::collections::BTreeMap;
 
 /// Every statement of this paper.
-pub const STATEMENTS: &[Statement] = &[
+pub(crate) const STATEMENTS: &[Statement] = &[
     Statement {
         name: "thm-near-ideal",
         broken_by: None,

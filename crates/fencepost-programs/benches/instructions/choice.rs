@@ -48,7 +48,7 @@ pub trait Choice: 'static {
 macro_rules! choices {
     ($($name:ident: $dialect:expr, $mode:expr, $counted:literal;)*) => {
         $(
-            pub struct $name;
+            pub(crate) struct $name;
             impl Choice for $name {
                 const BUILD: &'static Build = &Build { dialect: $dialect, mode: $mode };
                 const COUNTED: bool = $counted;
@@ -56,7 +56,7 @@ macro_rules! choices {
         )*
         const BUILDS: &[&Build] = &[$($name::BUILD),*];
         /// Runs the stretch compiled for build `index`.
-        pub fn dispatch<P: Program>(index: usize, stretch: &Stretch<P>) {
+        pub(crate) fn dispatch<P: Program>(index: usize, stretch: &Stretch<P>) {
             let run: &[fn(&Stretch<P>)] = &[$(Stretch::run::<$name>),*];
             run[index](stretch);
         }
@@ -103,7 +103,7 @@ choices! {
 
 /// One run: a program in one configuration.
 #[derive(Copy, Clone)]
-pub struct Run {
+pub(crate) struct Run {
     pub program: &'static str,
     pub scheme: Scheme,
     pub mode: SiteMode,
@@ -120,7 +120,7 @@ fn build(dialect: Dialect, mode: Mode) -> usize {
 }
 
 /// Every program under every scheme in each mode of logging, and once without and with hardware logging.
-pub fn runs() -> Vec<Run> {
+pub(crate) fn runs() -> Vec<Run> {
     let mut out = Vec::new();
     for about in programs() {
         let run = |scheme: Scheme, dialect: Dialect| Run {
@@ -138,7 +138,7 @@ pub fn runs() -> Vec<Run> {
 }
 
 /// Sizes that keep the traced setup short; a step of a search costs the same in a small structure.
-pub fn small(program: &str) -> Vec<(String, params::Raw)> {
+pub(crate) fn small(program: &str) -> Vec<(String, params::Raw)> {
     let ints: &[(&str, i64)] = match program {
         "sps" => &[("entries", 200)],
         "hash" => &[("buckets", 101), ("keys", 400), ("preload", 200)],
@@ -170,7 +170,7 @@ pub fn small(program: &str) -> Vec<(String, params::Raw)> {
 }
 
 /// Operations of a traced run: few where one is long.
-pub fn traced_ops(program: &str) -> u32 {
+pub(crate) fn traced_ops(program: &str) -> u32 {
     match program {
         "bplustree" | "sqlite" => 20,
         "tpcc" => 50,
@@ -179,7 +179,7 @@ pub fn traced_ops(program: &str) -> u32 {
     }
 }
 /// Sizes at which whole operations are counted: as the C programs have them.
-pub fn counted(program: &str) -> Vec<(String, params::Raw)> {
+pub(crate) fn counted(program: &str) -> Vec<(String, params::Raw)> {
     let ints: &[(&str, i64)] = match program {
         "tpcc" => &[("items", 10_000), ("customers", 300), ("orders", 300)],
         _ => &[],
@@ -190,7 +190,7 @@ pub fn counted(program: &str) -> Vec<(String, params::Raw)> {
 }
 
 /// A way of running whole operations that is compared.
-pub struct Way {
+pub(crate) struct Way {
     /// Its name in the table.
     pub name: &'static str,
     /// The same in the C programs: the value of `LOG`, if they have it.
@@ -200,7 +200,7 @@ pub struct Way {
     dialect: Dialect,
 }
 /// Without a log; a record and a barrier a store; records ahead of the stores; the library's calls.
-pub const WAYS: &[Way] = &[
+pub(crate) const WAYS: &[Way] = &[
     Way {
         name: "volatile",
         reference: Some(0),
@@ -232,7 +232,7 @@ pub const WAYS: &[Way] = &[
 ];
 impl Way {
     /// The run of a program in this way, if it has it.
-    pub fn run(&self, program: &str) -> Option<Run> {
+    pub(crate) fn run(&self, program: &str) -> Option<Run> {
         let about = programs().into_iter().find(|p| p.name == program)?;
         about.schemes.contains(&self.scheme).then(|| Run {
             program: about.name,

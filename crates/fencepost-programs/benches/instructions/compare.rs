@@ -44,7 +44,7 @@ fn reference(program: &str, log: u32) -> PathBuf {
 }
 
 /// Prints the table, of one program or of all: instructions of one operation, ours and hand-written.
-pub fn compare(only: Option<&str>) {
+pub(crate) fn compare(only: Option<&str>) {
     let exe = std::env::current_exe().expect("this program has a path");
     println!("# Generated; the command is at the head of benches/instructions/main.rs. Do not edit.");
     println!("program,way,ours,reference");

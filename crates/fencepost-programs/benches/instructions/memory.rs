@@ -12,34 +12,34 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering, compiler_fence};
 
 /// Where address 0 of the programs lies: an instruction's displacement can hold it, so translation costs nothing.
-pub const OFFSET: u64 = 0x2000_0000;
+pub(crate) const OFFSET: u64 = 0x2000_0000;
 
 /// One byte a site; behind them the edges of the counted stretch, and a byte that stands for fences.
 static MARKS: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
-pub const START: usize = 253;
-pub const STOP: usize = 254;
-pub const FENCE: usize = 255;
+pub(crate) const START: usize = 253;
+pub(crate) const STOP: usize = 254;
+pub(crate) const FENCE: usize = 255;
 
 /// Address of the first mark.
-pub fn marks() -> usize {
+pub(crate) fn marks() -> usize {
     MARKS.as_ptr() as usize
 }
 /// One inlined store: what the tracer sees.
 #[inline(always)]
-pub fn mark(i: usize) {
+pub(crate) fn mark(i: usize) {
     compiler_fence(Ordering::SeqCst);
     MARKS[i].store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
 }
 
 /// The two memories of a program, mapped while it lives. There is one at a time.
-pub struct Mapping([(u64, usize); 2]);
+pub(crate) struct Mapping([(u64, usize); 2]);
 impl Mapping {
     /// Maps both, zeroed.
     ///
     /// # Panics
     /// If the addresses are taken.
-    pub fn new(dram: u64, pm: u64) -> Mapping {
+    pub(crate) fn new(dram: u64, pm: u64) -> Mapping {
         let whole = |at: u64, len: u64| (at + OFFSET, len.next_multiple_of(4096) as usize);
         let parts = [whole(0, dram), whole(PM_BASE, pm)];
         for (at, len) in parts {
@@ -62,10 +62,10 @@ impl Drop for Mapping {
 }
 
 /// The memory interface on the mapping, compiled for `C`; with markers if `MARKED`.
-pub struct Memory<C, const MARKED: bool>(PhantomData<C>);
+pub(crate) struct Memory<C, const MARKED: bool>(PhantomData<C>);
 
 impl<C, const MARKED: bool> Memory<C, MARKED> {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Memory(PhantomData)
     }
     #[inline(always)]

@@ -79,7 +79,7 @@ impl Reader {
 }
 
 /// Traces this program's `traced` runs, of one program or of all, and prints the table.
-pub fn sites(only: Option<&str>) {
+pub(crate) fn sites(only: Option<&str>) {
     println!("# Generated; the command is at the head of benches/instructions/main.rs. Do not edit.");
     println!("# x86-64; memory operations and markers are not counted.");
     println!("program,scheme,mode,site,times,instructions");

@@ -42,7 +42,12 @@ impl BPlusAudit {
     }
     pub(super) fn step<M: Mem<Dep = ()>>(mut self, p: &Shape, model: &KeyModel, m: &mut M) -> Step<BPlusAudit> {
         model.sound()?;
-        let target = if !self.started {
+        let target = if self.started {
+            match self.descend(p, m) {
+                Some(frame) => frame,
+                None => return self.next_tree(p, model),
+            }
+        } else {
             self.started = true;
             let root = m.load(At::new(p.nodes.tree(self.tree).root)).v;
             Frame {
@@ -50,11 +55,6 @@ impl BPlusAudit {
                 child: 0,
                 low: 0,
                 high: None,
-            }
-        } else {
-            match self.descend(p, m) {
-                Some(frame) => frame,
-                None => return self.next_tree(p, model),
             }
         };
         self.enter(p, model, m, target)?;

@@ -86,9 +86,9 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
             let at = self.tx.read(node.field(key_at(middle))).v;
             self.tx.compute(sites::NODE_PROBE);
             if at < key || (after && at == key) {
-                low = middle + 1
+                low = middle + 1;
             } else {
-                high = middle
+                high = middle;
             }
         }
         low
@@ -115,7 +115,7 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
     }
     /// Finds `key` without changing anything.
-    pub fn search(&mut self, key: u64) -> Place<M::Dep> {
+    pub(super) fn search(&mut self, key: u64) -> Place<M::Dep> {
         let leaf = self.descend(key, false);
         let (count, _) = self.count(leaf);
         let index = self.find(leaf, count, key, false);
@@ -124,7 +124,7 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         Place { leaf, index, found }
     }
     /// Inserts a pair; returns the address of its value. `append` is the semantic mistake: the pair goes to the end.
-    pub fn insert(&mut self, key: u64, value: u64, append: bool) -> At<M::Dep> {
+    pub(super) fn insert(&mut self, key: u64, value: u64, append: bool) -> At<M::Dep> {
         let leaf = self.descend(key, true);
         let (count, _) = self.count(leaf);
         let index = if append {
@@ -140,7 +140,7 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         at
     }
     /// Removes the pair at `index` of `leaf`. Leaves may become empty; they stay in the tree.
-    pub fn remove(&mut self, leaf: At<M::Dep>, index: u64) {
+    pub(super) fn remove(&mut self, leaf: At<M::Dep>, index: u64) {
         let (count, _) = self.count(leaf);
         self.announce(leaf, index, count, Slot::Value);
         for i in index..count - 1 {
@@ -191,9 +191,9 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
     }
     fn put(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width, fresh: bool) {
         if fresh {
-            self.tx.fresh_n(at, v, width)
+            self.tx.fresh_n(at, v, width);
         } else {
-            self.tx.write_n(at, v, width)
+            self.tx.write_n(at, v, width);
         }
     }
     /// Puts a new root above a full one and splits the old; returns the new root.

@@ -6,7 +6,7 @@ use fencepost_kernel::{At, Mem};
 
 impl<M: Mem> Tree<'_, '_, '_, M> {
     /// Removes a key that is in the tree.
-    pub fn remove(&mut self, key: u64) {
+    pub(super) fn remove(&mut self, key: u64) {
         let mut node = self.root();
         loop {
             let (count, leaf) = self.count(node);

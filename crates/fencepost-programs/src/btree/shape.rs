@@ -30,23 +30,23 @@ pub(super) const fn fewest(pairs: u64) -> u64 {
 
 impl Shape {
     /// The tree with this root pointer.
-    pub fn at(&self, root: Addr) -> Shape {
+    pub(super) fn at(&self, root: Addr) -> Shape {
         let nodes = Nodes { root, ..self.nodes };
         Shape { nodes, ..*self }
     }
-    pub fn key(&self, i: u64) -> u64 {
+    pub(super) fn key(&self, i: u64) -> u64 {
         8 + i * 8
     }
-    pub fn value(&self, i: u64) -> u64 {
+    pub(super) fn value(&self, i: u64) -> u64 {
         8 + (self.pairs + i) * 8
     }
-    pub fn child(&self, i: u64) -> u64 {
+    pub(super) fn child(&self, i: u64) -> u64 {
         8 + (2 * self.pairs + i) * 8
     }
-    pub fn fewest(&self) -> u64 {
+    pub(super) fn fewest(&self) -> u64 {
         fewest(self.pairs)
     }
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         node_bytes(self.pairs)
     }
 }

@@ -18,17 +18,17 @@ pub(super) struct Tree<'t, 'a, 'm, M: Mem> {
 pub(super) type Pair<D> = (Val<D>, Val<D>);
 
 impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
-    pub fn new(tx: &'t mut Tx<'a, 'm, M>, shape: Shape) -> Self {
+    pub(super) fn new(tx: &'t mut Tx<'a, 'm, M>, shape: Shape) -> Self {
         let fresh = Small::new(0);
         Tree { tx, shape, fresh }
     }
     #[inline(always)]
-    pub fn get(&mut self, node: At<M::Dep>, offset: u64) -> Val<M::Dep> {
+    pub(super) fn get(&mut self, node: At<M::Dep>, offset: u64) -> Val<M::Dep> {
         self.tx.read(node.field(offset))
     }
     /// Stores a word of a node; a node that is not new is logged whole at its first change.
     #[inline(always)]
-    pub fn set(&mut self, node: At<M::Dep>, offset: u64, v: Val<M::Dep>) {
+    pub(super) fn set(&mut self, node: At<M::Dep>, offset: u64, v: Val<M::Dep>) {
         if self.fresh.as_slice().contains(&node.addr.0) {
             self.tx.fresh(node.field(offset), v);
         } else {
@@ -36,43 +36,43 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
             self.tx.write(node.field(offset), v);
         }
     }
-    pub fn set_root(&mut self, node: At<M::Dep>) {
+    pub(super) fn set_root(&mut self, node: At<M::Dep>) {
         let root = At::new(self.shape.nodes.root);
         self.tx.protect_once(root, 8);
         self.tx.write(root, node.pointer());
     }
     #[inline(always)]
-    pub fn root(&mut self) -> At<M::Dep> {
+    pub(super) fn root(&mut self) -> At<M::Dep> {
         self.tx.read(At::new(self.shape.nodes.root)).ptr()
     }
     #[inline(always)]
-    pub fn count(&mut self, node: At<M::Dep>) -> (u64, bool) {
+    pub(super) fn count(&mut self, node: At<M::Dep>) -> (u64, bool) {
         let word = self.get(node, COUNT).v;
         (word & (LEAF - 1), word & LEAF != 0)
     }
-    pub fn set_count(&mut self, node: At<M::Dep>, count: u64, leaf: bool) {
+    pub(super) fn set_count(&mut self, node: At<M::Dep>, count: u64, leaf: bool) {
         self.set(node, COUNT, Val::lit(count | if leaf { LEAF } else { 0 }));
     }
     #[inline(always)]
-    pub fn child(&mut self, node: At<M::Dep>, i: u64) -> At<M::Dep> {
+    pub(super) fn child(&mut self, node: At<M::Dep>, i: u64) -> At<M::Dep> {
         let at = self.shape.child(i);
         self.get(node, at).ptr()
     }
-    pub fn set_child(&mut self, node: At<M::Dep>, i: u64, child: At<M::Dep>) {
+    pub(super) fn set_child(&mut self, node: At<M::Dep>, i: u64, child: At<M::Dep>) {
         self.set(node, self.shape.child(i), child.pointer());
     }
-    pub fn pair(&mut self, node: At<M::Dep>, i: u64) -> Pair<M::Dep> {
+    pub(super) fn pair(&mut self, node: At<M::Dep>, i: u64) -> Pair<M::Dep> {
         let key = self.get(node, self.shape.key(i));
         (key, self.get(node, self.shape.value(i)))
     }
-    pub fn set_pair(&mut self, node: At<M::Dep>, i: u64, pair: Pair<M::Dep>) {
+    pub(super) fn set_pair(&mut self, node: At<M::Dep>, i: u64, pair: Pair<M::Dep>) {
         self.set(node, self.shape.key(i), pair.0);
         self.set(node, self.shape.value(i), pair.1);
         self.tx.compute(sites::PAIR_MOVE);
     }
     /// Index of the first of `count` keys that is not below `key`, and whether it is that key.
     #[inline(always)]
-    pub fn find(&mut self, node: At<M::Dep>, count: u64, key: u64) -> (u64, bool) {
+    pub(super) fn find(&mut self, node: At<M::Dep>, count: u64, key: u64) -> (u64, bool) {
         let (mut low, mut high) = (0, count);
         while low < high {
             let middle = low.midpoint(high);
@@ -91,7 +91,7 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
     }
     /// The value of `key`, if it is there.
     #[inline(always)]
-    pub fn search(&mut self, key: u64) -> Option<u64> {
+    pub(super) fn search(&mut self, key: u64) -> Option<u64> {
         let mut node = self.root();
         loop {
             let (count, leaf) = self.count(node);
@@ -107,7 +107,7 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
     }
     /// Inserts a pair whose key is absent; returns where its value lies. `append` is the mistake of logic: the pair goes to the
     /// end of its leaf.
-    pub fn insert(&mut self, key: u64, value: u64, append: bool) -> At<M::Dep> {
+    pub(super) fn insert(&mut self, key: u64, value: u64, append: bool) -> At<M::Dep> {
         let mut node = self.root();
         if self.count(node).0 == self.shape.pairs {
             node = self.grow(node);
@@ -133,7 +133,7 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
         }
     }
     /// Moves the pairs from `i` on up by one.
-    pub fn open_gap(&mut self, node: At<M::Dep>, i: u64, count: u64) {
+    pub(super) fn open_gap(&mut self, node: At<M::Dep>, i: u64, count: u64) {
         for from in (i..count).rev() {
             let pair = self.pair(node, from);
             self.set_pair(node, from + 1, pair);

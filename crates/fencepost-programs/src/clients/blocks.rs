@@ -41,7 +41,7 @@ fn of_program(program: &str) -> Option<(u64, u64, u8)> {
 
 impl Blocks {
     /// The blocks of a workload, beside a program of the server.
-    pub fn of(params: &ClientParams, beside: Option<&str>) -> Blocks {
+    pub(super) fn of(params: &ClientParams, beside: Option<&str>) -> Blocks {
         let program = beside.filter(|_| params.as_program).and_then(of_program);
         let element = |own: u64| match params.element.0 {
             0 => own,
@@ -79,13 +79,13 @@ impl Blocks {
         }
     }
     /// Bytes of a client's replica with so many elements.
-    pub fn replica(&self, elements: u64) -> u64 {
+    pub(super) fn replica(&self, elements: u64) -> u64 {
         let last = self.places(SLOTS as u32 - 1, elements - 1);
         last.iter().map(|(at, bytes)| at + bytes).max().unwrap_or(0)
     }
     /// Offset and size of each block of transaction `tx`, whose data is element number `element`: words that are written again and again,
     /// the log, the elements, each on lines of its own.
-    pub fn places(&self, tx: u32, element: u64) -> Vec<(u64, u64)> {
+    pub(super) fn places(&self, tx: u32, element: u64) -> Vec<(u64, u64)> {
         let stride = |bytes: u64| bytes.next_multiple_of(LINE_BYTES);
         let Some(logging) = self.logging else {
             let own = stride(self.sizes[0]);

@@ -16,34 +16,34 @@ pub(super) struct Ring {
 
 impl Ring {
     /// `count` slots, a power of two; the first `preload` positions are taken up.
-    pub fn new(layout: &mut Layout, count: u64) -> Ring {
+    pub(super) fn new(layout: &mut Layout, count: u64) -> Ring {
         Ring {
             slots: Rows::new(layout, SLOT, count),
             freed: layout.dram(64),
         }
     }
     /// How many slots there are.
-    pub fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.slots.count()
     }
-    pub fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         self.slots.span()
     }
     /// Where the entry at a position lies.
     #[inline(always)]
-    pub fn slot<D: Copy + Default>(&self, position: u64) -> At<D> {
+    pub(super) fn slot<D: Copy + Default>(&self, position: u64) -> At<D> {
         self.slots.at(position & (self.slots.count() - 1))
     }
     /// The same, by a position that was loaded.
     #[inline(always)]
-    pub fn slot_of<D: Copy + Default + Ord>(&self, position: Val<D>) -> At<D> {
+    pub(super) fn slot_of<D: Copy + Default + Ord>(&self, position: Val<D>) -> At<D> {
         At {
             addr: self.slot::<D>(position.v).addr,
             dep: position.dep,
         }
     }
     /// Entries before the run: positions 1 to `preload`, each holding its position.
-    pub fn plant<M: Mem>(&self, m: &mut M, preload: u64) {
+    pub(super) fn plant<M: Mem>(&self, m: &mut M, preload: u64) {
         for i in 1..=preload {
             m.store(self.slot(i), Val::lit(i));
         }

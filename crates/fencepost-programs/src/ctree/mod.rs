@@ -106,7 +106,7 @@ impl CritBit {
         }
         let difference = found ^ new.key;
         let bit = match wrong_bit {
-            false => u64::from(63 - difference.leading_zeros()),
+            false => u64::from(difference.ilog2()),
             // The mistake: the lowest bit that differs instead of the highest.
             true => u64::from(difference.trailing_zeros()),
         };
@@ -139,7 +139,7 @@ impl CritBit {
             self.inserts.values.fill_first(m, block(2 * from), value);
             (first, VALUE, block(2 * from))
         } else {
-            let bit = u64::from(63 - (first ^ last).leading_zeros());
+            let bit = u64::from((first ^ last).ilog2());
             let right = keys.partition_point(|k| k.0 >> bit & 1 == 0);
             // Numbered by the last key of the left half: no other node parts there.
             let node = block(2 * (from + right - 1) + 1);

@@ -41,7 +41,7 @@ pub struct Changed<D> {
 }
 
 /// What the toggles of one operation found, where an oracle looks.
-pub type Found = Small<u64, 1>;
+pub(crate) type Found = Small<u64, 1>;
 
 /// What is a structure's own. An operation has one transaction, in which it changes one key or several.
 pub trait Contents: Clone + Debug + Send + Sync + 'static {

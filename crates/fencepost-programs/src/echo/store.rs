@@ -30,7 +30,7 @@ impl Sizes {
     fn tail(self) -> u64 {
         self.key / 8 - 1
     }
-    pub fn words(self) -> u64 {
+    pub(super) fn words(self) -> u64 {
         self.value / 8
     }
     fn entry(self) -> u64 {
@@ -40,7 +40,7 @@ impl Sizes {
         VALUE + self.value
     }
     /// Words that a put stores at most.
-    pub fn stores(self) -> u64 {
+    pub(super) fn stores(self) -> u64 {
         self.entry() / 8 + self.version() / 8 + 3
     }
 }
@@ -57,7 +57,7 @@ pub(super) struct Master {
 
 impl Master {
     /// Reserves the master and the pool of its versions, for puts in every operation.
-    pub fn new(layout: &mut Layout, s: &Settings, sizes: Sizes, buckets: u64, preload: u64) -> (Master, Pool) {
+    pub(super) fn new(layout: &mut Layout, s: &Settings, sizes: Sizes, buckets: u64, preload: u64) -> (Master, Pool) {
         let index = Chains::new(layout, buckets);
         let line = |bytes: u64| bytes.next_multiple_of(64);
         let planted_entries = Rows::new(layout, line(sizes.entry()), preload);
@@ -75,12 +75,12 @@ impl Master {
     }
     /// The bucket of a key, by which it is locked.
     #[inline(always)]
-    pub fn bucket(&self, key: u64) -> u64 {
+    pub(super) fn bucket(&self, key: u64) -> u64 {
         self.index.bucket(key)
     }
     /// Adds a version to a key. `fresh` holds the entries made in this transaction. Returns where the value begins.
     #[inline(always)]
-    pub fn put<M: Mem>(
+    pub(super) fn put<M: Mem>(
         &self,
         tx: &mut Tx<'_, '_, M>,
         thread: u32,
@@ -131,7 +131,7 @@ impl Master {
     }
     /// The identity of a key's newest version (0: no such key); its value is read.
     #[inline(always)]
-    pub fn get<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64) -> u64 {
+    pub(super) fn get<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64) -> u64 {
         let place = self.index.find(tx, key);
         if !place.found() {
             return 0;
@@ -144,7 +144,7 @@ impl Master {
         tx.read(version.field(ID)).v
     }
     /// Writes the keys `1..=preload`, each with one version of this identity.
-    pub fn plant<M: Mem>(&self, m: &mut M) {
+    pub(super) fn plant<M: Mem>(&self, m: &mut M) {
         for i in 0..self.planted_entries.count() {
             let (key, entry, version) = (i + 1, self.planted_entries.at(i), self.planted_versions.at::<M::Dep>(i));
             let mut put = |at: At<M::Dep>, v| m.store(at, Val::lit(v));
@@ -157,7 +157,7 @@ impl Master {
         }
     }
     /// How many versions a key has in a recovered memory: they must be the first of `ids`. Or what is wrong with them.
-    pub fn versions<M: Mem<Dep = ()>>(
+    pub(super) fn versions<M: Mem<Dep = ()>>(
         &self,
         m: &mut M,
         pool: &Pool,
@@ -198,7 +198,7 @@ impl Master {
         }
     }
     /// What is read most.
-    pub fn spans(&self) -> [Span; 3] {
+    pub(super) fn spans(&self) -> [Span; 3] {
         [
             self.index.span(),
             self.planted_entries.span(),

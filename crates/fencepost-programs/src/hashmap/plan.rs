@@ -18,7 +18,7 @@ pub(super) struct Parts<'a> {
 }
 impl Parts<'_> {
     /// Whether a block begins at `at`.
-    pub fn owns(&self, at: u64) -> bool {
+    pub(super) fn owns(&self, at: u64) -> bool {
         self.preload.owns(at) || self.pool.owns(Addr(at))
     }
 }
@@ -69,7 +69,7 @@ impl Plan {
         rest: 0,
     };
     /// What has to be read of a map that uses the array at `array`.
-    pub fn of<M: Mem<Dep = ()>>(m: &mut M, map: &Parts<'_>, model: &MapModel, array: At<()>) -> Plan {
+    pub(super) fn of<M: Mem<Dep = ()>>(m: &mut M, map: &Parts<'_>, model: &MapModel, array: At<()>) -> Plan {
         let (planted, nbuckets) = map.table.planted(map.inserts.preload);
         if array.addr != planted {
             return Plan::WHOLE;
@@ -95,18 +95,18 @@ impl Plan {
         }
     }
     /// The `n`-th bucket whose chain is walked.
-    pub fn bucket(&self, n: usize, nbuckets: u64) -> Option<u64> {
+    pub(super) fn bucket(&self, n: usize, nbuckets: u64) -> Option<u64> {
         match &self.buckets {
             Some(buckets) => buckets.get(n).copied(),
             None => Some(n as u64).filter(|b| *b < nbuckets),
         }
     }
     /// Whether the chain of a bucket is walked.
-    pub fn walks(&self, bucket: u64) -> bool {
+    pub(super) fn walks(&self, bucket: u64) -> bool {
         self.buckets.as_ref().is_none_or(|b| b.binary_search(&bucket).is_ok())
     }
     /// The `n`-th key that is looked up.
-    pub fn key(&self, n: usize, model: &MapModel) -> Option<u64> {
+    pub(super) fn key(&self, n: usize, model: &MapModel) -> Option<u64> {
         self.keys.as_ref().unwrap_or(&model.keys.keys).get(n).copied()
     }
 }

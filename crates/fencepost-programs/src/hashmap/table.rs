@@ -29,7 +29,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Reserves arrays enough for `most` entries.
-    pub fn new(layout: &mut Layout, first: u64, preload: u64, most: u64) -> Table {
+    pub(super) fn new(layout: &mut Layout, first: u64, preload: u64, most: u64) -> Table {
         let root = layout.pm(64);
         let (mut arrays, mut buckets) = (vec![layout.pm(8 * (1 + first))], first);
         while buckets < most.max(preload) {
@@ -39,7 +39,7 @@ impl Table {
         Table { root, first, arrays }
     }
     /// Buckets of the largest array.
-    pub fn most_buckets(&self) -> u64 {
+    pub(super) fn most_buckets(&self) -> u64 {
         self.first << (self.arrays.len() - 1)
     }
     /// The array of a map that has come to hold `entries`: at most two a bucket.
@@ -48,7 +48,7 @@ impl Table {
         (0..self.arrays.len()).find(enough).unwrap_or(self.arrays.len() - 1)
     }
     /// Makes the map, empty, for so many entries; its array.
-    pub fn first<M: Mem>(&self, m: &mut M, entries: u64) -> At<M::Dep> {
+    pub(super) fn first<M: Mem>(&self, m: &mut M, entries: u64) -> At<M::Dep> {
         let i = self.array_of(entries);
         let array = At::new(self.arrays[i]);
         m.store(array, Val::lit(self.first << i));
@@ -58,38 +58,38 @@ impl Table {
     }
     /// The array with twice as many buckets as this, if there is one.
     #[inline(always)]
-    pub fn larger(&self, nbuckets: u64) -> Option<Addr> {
+    pub(super) fn larger(&self, nbuckets: u64) -> Option<Addr> {
         let i = (nbuckets / self.first).ilog2() as usize;
         self.arrays.get(i + 1).copied()
     }
     /// How many buckets the array at this address has.
-    pub fn buckets_at(&self, array: u64) -> Option<u64> {
+    pub(super) fn buckets_at(&self, array: u64) -> Option<u64> {
         let i = self.arrays.iter().position(|a| a.0 == array)?;
         Some(self.first << i)
     }
     /// The number of a key's bucket.
     #[inline(always)]
-    pub fn number(key: u64, nbuckets: u64) -> u64 {
+    pub(super) fn number(key: u64, nbuckets: u64) -> u64 {
         A.wrapping_mul(key).wrapping_add(B) % P % nbuckets
     }
     /// The bucket of a key.
     #[inline(always)]
-    pub fn bucket<D: Copy + Default>(array: At<D>, key: u64, nbuckets: u64) -> At<D> {
+    pub(super) fn bucket<D: Copy + Default>(array: At<D>, key: u64, nbuckets: u64) -> At<D> {
         array.field(8 + 8 * Table::number(key, nbuckets))
     }
     /// The buckets of an array that lie in a line.
-    pub fn in_line(array: Addr, line: LineAddr, nbuckets: u64) -> Range<u64> {
+    pub(super) fn in_line(array: Addr, line: LineAddr, nbuckets: u64) -> Range<u64> {
         // The array begins on a line, with the word that counts the buckets.
         let first = (line.0 - array.line().0) * 8;
         first.saturating_sub(1)..(first + 7).min(nbuckets)
     }
     /// The array that set-up makes for so many entries, and its buckets.
-    pub fn planted(&self, entries: u64) -> (Addr, u64) {
+    pub(super) fn planted(&self, entries: u64) -> (Addr, u64) {
         let i = self.array_of(entries);
         (self.arrays[i], self.first << i)
     }
     /// What every operation reads first: the map's fixed part, and the array in use.
-    pub fn spans(&self, entries: u64) -> [Span; 2] {
+    pub(super) fn spans(&self, entries: u64) -> [Span; 2] {
         let i = self.array_of(entries);
         let span = |at, len| Span { at, len };
         [span(self.root, 16), span(self.arrays[i], 8 * (1 + (self.first << i)))]

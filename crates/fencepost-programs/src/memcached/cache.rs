@@ -48,10 +48,10 @@ pub(super) struct Places {
 }
 impl Places {
     /// The shard of a key: buckets are dealt out to shards.
-    pub fn shard(&self, key: u64) -> u64 {
+    pub(super) fn shard(&self, key: u64) -> u64 {
         self.table.bucket(key) & (self.lists.count() - 1)
     }
-    pub fn is_item(&self, at: u64) -> bool {
+    pub(super) fn is_item(&self, at: u64) -> bool {
         self.planted.owns(at) || self.pool.owns(Addr(at))
     }
 }
@@ -92,12 +92,12 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
     }
     /// Where a key is.
     #[inline(always)]
-    pub fn find(&mut self, key: u64) -> Place<M::Dep> {
+    pub(super) fn find(&mut self, key: u64) -> Place<M::Dep> {
         self.places.table.find(self.tx, key)
     }
     /// Reads the value of an item; its first word.
     #[inline(always)]
-    pub fn value(&mut self, item: At<M::Dep>) -> u64 {
+    pub(super) fn value(&mut self, item: At<M::Dep>) -> u64 {
         let words = self.get(item, SIZE).v;
         let first = self.get(item, VALUE).v;
         for w in 1..words {
@@ -108,7 +108,7 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
     }
     /// Makes an item of this key the newest of its shard, in the place of the key's old one; evicts the oldest if there are too many
     /// then. Returns where the value's last word lies.
-    pub fn store(&mut self, key: u64, value: u64, words: u64) -> At<M::Dep> {
+    pub(super) fn store(&mut self, key: u64, value: u64, words: u64) -> At<M::Dep> {
         let place = self.find(key);
         let replaces = place.found();
         if replaces {
@@ -136,7 +136,7 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
         item.field(VALUE + (words - 1) * 8)
     }
     /// Moves an item to the front of the list.
-    pub fn touch(&mut self, item: At<M::Dep>) {
+    pub(super) fn touch(&mut self, item: At<M::Dep>) {
         self.unlink(item);
         self.make_newest(item);
     }

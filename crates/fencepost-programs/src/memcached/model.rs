@@ -22,7 +22,7 @@ impl Register {
             Register::Changes(shard) => shard << 2 | 2,
         }
     }
-    pub fn of(number: u64) -> Register {
+    pub(super) fn of(number: u64) -> Register {
         match number & 3 {
             0 => Register::Value(number >> 2),
             1 => Register::Time(number >> 2),
@@ -42,14 +42,14 @@ pub(super) struct Replayed {
 }
 impl Replayed {
     /// Puts a key in front.
-    pub fn put(&mut self, key: u64, value: u64) {
+    pub(super) fn put(&mut self, key: u64, value: u64) {
         self.changes += 1;
         if let Some((_, time)) = self.items.insert(key, (value, self.changes)) {
             self.order.remove(&time);
         }
         self.order.insert(self.changes, key);
     }
-    pub fn value(&self, key: u64) -> u64 {
+    pub(super) fn value(&self, key: u64) -> u64 {
         self.items.get(&key).map_or(0, |i| i.0)
     }
     fn evict(&mut self, capacity: u64) -> Option<u64> {
@@ -69,7 +69,7 @@ pub(super) struct Replay {
     explained: bool,
 }
 impl Replay {
-    pub fn new(builder: Builder, shards: Vec<Replayed>, capacity: u64) -> Replay {
+    pub(super) fn new(builder: Builder, shards: Vec<Replayed>, capacity: u64) -> Replay {
         Replay {
             builder,
             initial: shards.clone(),
@@ -79,7 +79,7 @@ impl Replay {
         }
     }
     /// A GET of a key that found this; `moved`: it put the item in front if there was one.
-    pub fn got(&mut self, shard: u64, key: u64, op: (u32, u32), found: u64, moved: bool) {
+    pub(super) fn got(&mut self, shard: u64, key: u64, op: (u32, u32), found: u64, moved: bool) {
         let value = self.shards[shard as usize].value(key);
         self.explained &= value == found;
         if moved && value != 0 {
@@ -87,7 +87,7 @@ impl Replay {
         }
     }
     /// A SET of a key, or an item moved to the front.
-    pub fn change(&mut self, shard: u64, key: u64, value: u64, op: (u32, u32)) {
+    pub(super) fn change(&mut self, shard: u64, key: u64, value: u64, op: (u32, u32)) {
         let s = &mut self.shards[shard as usize];
         s.put(key, value);
         let changes = s.changes;
@@ -110,7 +110,7 @@ impl Replay {
         self.builder.initial(register.number(), initial);
         self.builder.write(register.number(), op, value);
     }
-    pub fn build(self) -> Registers {
+    pub(super) fn build(self) -> Registers {
         Registers::new(self.builder.build_if(
             self.explained,
             "what the operations got is not what the locks' order of them leaves",

@@ -94,7 +94,7 @@ pub(super) struct Caller {
 }
 impl Caller {
     /// The name of the call, unique in the run and never that of what was planted.
-    pub fn name(self) -> u64 {
+    pub(super) fn name(self) -> u64 {
         name_of(self.thread, self.k)
     }
 }

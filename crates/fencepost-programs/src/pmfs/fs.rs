@@ -19,7 +19,7 @@ pub(super) const ENTRIES: u64 = 6;
 
 /// The file system: parameters and places; everything that changes is in memory.
 #[derive(Clone, Debug)]
-pub struct FileSystem {
+pub(super) struct FileSystem {
     pub(super) rt: Runtime,
     pub(super) shape: Shape,
     pub(super) journal: Journal,
@@ -39,7 +39,7 @@ pub struct FileSystem {
 
 impl FileSystem {
     /// A file system in which `planted` names have files of those sizes before the run.
-    pub fn new(s: &Settings, shape: Shape, planted: impl Fn(u64) -> Option<u64>) -> FileSystem {
+    pub(super) fn new(s: &Settings, shape: Shape, planted: impl Fn(u64) -> Option<u64>) -> FileSystem {
         let dirs = shape.names.div_ceil(shape.names_per_dir);
         let per_dir = shape.dir_blocks() + tree_nodes(shape.dir_blocks(), shape.fan());
         let files: Vec<u64> = (0..shape.names).filter_map(&planted).collect();

@@ -1,4 +1,4 @@
-//! Inodes: 128 bytes, of which all that changes lies in the first 48, one undo entry's worth.
+//! Inodes: 128 bytes, of which all that changes lies in the first 48, the data of one undo entry.
 
 use fencepost_kernel::{At, Mem};
 
@@ -31,7 +31,7 @@ pub(super) struct Inode {
     pub links: u64,
 }
 impl Inode {
-    pub fn read<M: Mem<Dep = ()>>(m: &mut M, at: At<()>) -> Inode {
+    pub(super) fn read<M: Mem<Dep = ()>>(m: &mut M, at: At<()>) -> Inode {
         let mut field = |f| m.load(at.field(f)).v;
         Inode {
             root: field(ROOT),

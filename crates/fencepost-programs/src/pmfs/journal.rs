@@ -90,7 +90,7 @@ fn named(offset: u64, check: u64) -> u64 {
 
 impl Journal {
     /// Room for so many entries, and at least for what so many threads need whose transactions write `most` each.
-    pub fn new(layout: &mut Layout, entries: u64, threads: u32, most: u64) -> Journal {
+    pub(super) fn new(layout: &mut Layout, entries: u64, threads: u32, most: u64) -> Journal {
         let count = entries.max((u64::from(threads) + 1) * 2 * most);
         Journal {
             words: layout.pm(LINE_BYTES),
@@ -102,7 +102,7 @@ impl Journal {
             threads,
         }
     }
-    pub fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         let end = self.entries.0 + self.count * ENTRY;
         Span {
             at: self.words,
@@ -116,7 +116,7 @@ impl Journal {
     fn tail_word(&self, at: u64) -> u64 {
         (at % self.count) | (self.generation(at) << 32)
     }
-    pub fn setup<M: Mem>(&self, m: &mut M) {
+    pub(super) fn setup<M: Mem>(&self, m: &mut M) {
         m.store(At::new(self.words).field(TAIL), Val::lit(self.tail_word(0)));
     }
     fn active<D: Copy + Default>(&self, thread: u32) -> At<D> {
@@ -125,7 +125,7 @@ impl Journal {
     /// Begins a transaction of at most `most` entries, the commit entry among them.
     #[track_caller]
     #[inline(always)]
-    pub fn begin<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, thread: u32, most: u64) -> Undo {
+    pub(super) fn begin<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, thread: u32, most: u64) -> Undo {
         let mut undo = Undo {
             id: 0,
             next: 0,
@@ -185,7 +185,7 @@ impl Journal {
     /// Appends undo entries of `len` bytes (whole words) at `at`.
     #[track_caller]
     #[inline(always)]
-    pub fn log<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, undo: &mut Undo, at: At<M::Dep>, len: u64) {
+    pub(super) fn log<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, undo: &mut Undo, at: At<M::Dep>, len: u64) {
         if !tx.by_hand() || planted!("pmfs.entry-left-out", "metadata are in the journal before they change") {
             return;
         }
@@ -225,7 +225,7 @@ impl Journal {
     /// The entries are durable before what is stored from here on.
     #[track_caller]
     #[inline(always)]
-    pub fn seal<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, undo: &mut Undo) {
+    pub(super) fn seal<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, undo: &mut Undo) {
         if tx.slip(Variant::WrongStoreOrder) && tx.by_hand() {
             // The mistake: the commit entry before the changes.
             tx.step();
@@ -241,7 +241,7 @@ impl Journal {
     /// What changed is durable, and then the transaction has ended.
     #[track_caller]
     #[inline(always)]
-    pub fn commit<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, mut undo: Undo) {
+    pub(super) fn commit<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, mut undo: Undo) {
         if !tx.by_hand() {
             return;
         }
@@ -261,21 +261,21 @@ impl Journal {
     }
 
     /// Recovery: where the tail stands, with its generation, and the head; `None` if that is no journal.
-    pub fn ends<M: Mem<Dep = ()>>(&self, m: &mut M) -> Option<(u64, u64, u64)> {
+    pub(super) fn ends<M: Mem<Dep = ()>>(&self, m: &mut M) -> Option<(u64, u64, u64)> {
         let word = m.load(At::new(self.words).field(TAIL)).v;
         let head = m.load(At::new(self.words).field(HEAD)).v;
         let (tail, generation) = (word & 0xffff_ffff, word >> 32);
         (tail < self.count && head < self.count && generation <= 0xffff).then_some((tail, generation, head))
     }
     /// The place before this one on the way back to the head.
-    pub fn before(&self, at: u64, generation: u64) -> (u64, u64) {
+    pub(super) fn before(&self, at: u64, generation: u64) -> (u64, u64) {
         match at {
             0 => (self.count - 1, generation.wrapping_sub(1) & 0xffff),
             _ => (at - 1, generation),
         }
     }
     /// The whole entry of this generation at a place.
-    pub fn read<M: Mem<Dep = ()>>(&self, m: &mut M, at: u64, generation: u64) -> Option<Entry> {
+    pub(super) fn read<M: Mem<Dep = ()>>(&self, m: &mut M, at: u64, generation: u64) -> Option<Entry> {
         let from = At::<()>::new(Addr(self.entries.0 + at * ENTRY));
         let (first, header) = (m.load(from).v, m.load(from.field(HEADER)).v);
         let (found, size) = (header >> 32 & 0xffff, header >> 56);
@@ -303,7 +303,7 @@ impl Journal {
         })
     }
     /// Recovery has ended: nothing lies between head and tail.
-    pub fn clear<M: Mem<Dep = ()>>(&self, m: &mut M, tail: u64) {
+    pub(super) fn clear<M: Mem<Dep = ()>>(&self, m: &mut M, tail: u64) {
         m.store(At::new(self.words).field(HEAD), Val::lit(tail));
     }
 }

@@ -6,9 +6,9 @@ use fencepost_kernel::{Addr, CrashPoint, Flow, Mem, OpRecord, Violation};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kind of an operation that stored to persistent memory, and ended with its lines flushed and a fence.
-pub const SEALED: u8 = 1;
+pub(super) const SEALED: u8 = 1;
 /// Kind of an operation that was a hardware transaction and stored.
-pub const COMMITTED: u8 = 2;
+pub(super) const COMMITTED: u8 = 2;
 
 /// State between two steps of the audit: the next word to look at, and what is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -38,15 +38,15 @@ params! {
 }
 
 /// Locks.
-pub const LOCKS: u64 = 2;
+pub(super) const LOCKS: u64 = 2;
 
 /// Words of a line that belong to one thread each under transactions; the last word is everybody's.
-pub const OWN_WORDS: u32 = 7;
+pub(super) const OWN_WORDS: u32 = 7;
 const SHARED_WORD: u64 = 7;
 
 /// One statement.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Statement {
+pub(super) enum Statement {
     /// Reads a word.
     Load(Addr),
     /// Stores a word.
@@ -84,7 +84,7 @@ pub enum Statement {
 }
 impl Statement {
     /// The word it stores to.
-    pub fn stores_to(self) -> impl Iterator<Item = Addr> {
+    pub(super) fn stores_to(self) -> impl Iterator<Item = Addr> {
         use Statement::*;
         let to = match self {
             Store(a) | Persist(a) | NtStore(a) | Swap(a) | Release(a) => Some(a),
@@ -96,7 +96,7 @@ impl Statement {
         to.into_iter()
     }
     /// The word that a plain load of it reads.
-    pub fn loads_from(self) -> Option<Addr> {
+    pub(super) fn loads_from(self) -> Option<Addr> {
         match self {
             Statement::Load(a) | Statement::Copy { from: a, .. } => Some(a),
             _ => None,
@@ -106,7 +106,7 @@ impl Statement {
 
 /// One hardware transaction.
 #[derive(Clone, Debug)]
-pub struct Transaction {
+pub(super) struct Transaction {
     /// Its loads and stores.
     pub statements: Vec<Statement>,
     /// Whether it runs under the lock, and so may use the words that all threads write.
@@ -118,17 +118,17 @@ pub struct Transaction {
 }
 
 /// A value that names the statement that stores it.
-pub fn value(thread: u32, k: u32, i: u8) -> u64 {
+pub(super) fn value(thread: u32, k: u32, i: u8) -> u64 {
     (u64::from(thread) + 1) << 48 | (u64::from(k) + 1) << 8 | (u64::from(i) + 1)
 }
 /// The statement that a value names: thread, operation, place in the operation.
-pub fn named(value: u64) -> Option<(u32, u32, u8)> {
+pub(super) fn named(value: u64) -> Option<(u32, u32, u8)> {
     let part = |shift: u32, mask: u64| u32::try_from(value >> shift & mask).ok()?.checked_sub(1);
     Some((part(48, 0xffff)?, part(8, 0xff_ffff_ffff)?, part(0, 0xff)? as u8))
 }
 
 /// How often each kind of statement is drawn.
-pub fn weights(p: &RandomParams) -> [u64; 8] {
+pub(super) fn weights(p: &RandomParams) -> [u64; 8] {
     [
         p.loads,
         p.stores,
@@ -157,7 +157,7 @@ impl Dice {
 
 /// What the operations of a run are drawn from.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub(super) struct Plan {
     pub seed: u64,
     pub params: RandomParams,
     /// What the design honours; `None` leaves it to the dialect.
@@ -175,7 +175,7 @@ impl Plan {
         }
     }
     /// Whether operation `k` ends with all its stores flushed and fenced. No commit covers what some thread has just taken out of its range.
-    pub fn seals(&self, thread: u32, k: u32) -> bool {
+    pub(super) fn seals(&self, thread: u32, k: u32) -> bool {
         self.params.released_early == 0 && self.dice(thread, k, 1000).below(2) == 0
     }
     fn persistent_word(&self, dice: &mut Dice) -> Addr {
@@ -200,7 +200,7 @@ impl Plan {
         }
     }
     /// Ranges for write sub-queues: of four lines the first; the second and third, which the range straddles; the fourth is in none.
-    pub fn ranges(&self) -> Vec<Span> {
+    pub(super) fn ranges(&self) -> Vec<Span> {
         let span = |line: u64, offset, len| Span {
             at: Addr(self.persistent.0 + line * LINE_BYTES + offset),
             len,
@@ -213,14 +213,14 @@ impl Plan {
         (0..u64::from(self.params.lines)).filter_map(of_line).collect()
     }
     /// A range that the thread releases and binds again before operation `k`, if it does.
-    pub fn rebound(&self, thread: u32, k: u32) -> Option<Span> {
+    pub(super) fn rebound(&self, thread: u32, k: u32) -> Option<Span> {
         let mut dice = self.dice(thread, k, 3000);
         let ranges = self.ranges();
         let i = dice.below(4 * ranges.len() as u64);
         ranges.get(i as usize).copied()
     }
     /// A range that the thread releases in the middle of operation `k`, and after how many statements, if it does.
-    pub fn released_early(&self, thread: u32, k: u32) -> Option<(u8, Span)> {
+    pub(super) fn released_early(&self, thread: u32, k: u32) -> Option<(u8, Span)> {
         let mut dice = self.dice(thread, k, 4000);
         let ranges = self.ranges();
         let does = dice.below(100) < u64::from(self.params.released_early) && !ranges.is_empty();
@@ -228,7 +228,7 @@ impl Plan {
         does.then(|| (after, ranges[dice.below(ranges.len() as u64) as usize]))
     }
     /// Statement `i` of operation `k` where no transactions are.
-    pub fn statement(&self, thread: u32, k: u32, i: u8) -> Statement {
+    pub(super) fn statement(&self, thread: u32, k: u32, i: u8) -> Statement {
         let dice = &mut self.dice(thread, k, u64::from(i));
         let weights = weights(&self.params);
         let mut pick = dice.below(weights.iter().sum());
@@ -294,7 +294,7 @@ impl Plan {
         }
     }
     /// Operation `k` where the hardware has transactions.
-    pub fn transaction(&self, thread: u32, k: u32) -> Transaction {
+    pub(super) fn transaction(&self, thread: u32, k: u32) -> Transaction {
         let mut dice = self.dice(thread, k, 2000);
         let shared = dice.below(2) == 0;
         let count = 1 + dice.below(u64::from(self.params.length)) as u8;

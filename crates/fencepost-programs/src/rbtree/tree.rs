@@ -25,11 +25,11 @@ pub(super) struct Tree<'t, 'a, 'm, M: Mem> {
 
 impl<M: Mem> Tree<'_, '_, '_, M> {
     #[inline(always)]
-    pub fn get(&mut self, node: Val<M::Dep>, field: u64) -> Val<M::Dep> {
+    pub(super) fn get(&mut self, node: Val<M::Dep>, field: u64) -> Val<M::Dep> {
         self.tx.read(node.ptr().field(field))
     }
     #[inline(always)]
-    pub fn set(&mut self, node: Val<M::Dep>, field: u64, v: Val<M::Dep>) {
+    pub(super) fn set(&mut self, node: Val<M::Dep>, field: u64, v: Val<M::Dep>) {
         let at = node.ptr().field(field);
         if self.fresh == Some(node.v) {
             self.tx.fresh_again(at, v);
@@ -39,7 +39,7 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
     }
     #[inline(always)]
-    pub fn root(&mut self) -> Val<M::Dep> {
+    pub(super) fn root(&mut self) -> Val<M::Dep> {
         self.tx.read(At::new(self.root))
     }
     #[inline(always)]
@@ -57,7 +57,7 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
     }
     /// The node with `key` (null if absent) and the last node on the way to it (null at the root).
     #[inline(always)]
-    pub fn search(&mut self, key: u64) -> (Val<M::Dep>, Val<M::Dep>) {
+    pub(super) fn search(&mut self, key: u64) -> (Val<M::Dep>, Val<M::Dep>) {
         let (mut node, mut parent) = (self.root(), Val::lit(0));
         while node.v != 0 {
             let at = self.get(node, KEY).v;
@@ -96,7 +96,7 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         self.replace_child(parent, x, y);
     }
     /// Links the fresh node below `parent` and, unless `forget_balance`, restores the invariants.
-    pub fn link(&mut self, node: Val<M::Dep>, key: u64, parent: Val<M::Dep>, forget_balance: bool) {
+    pub(super) fn link(&mut self, node: Val<M::Dep>, key: u64, parent: Val<M::Dep>, forget_balance: bool) {
         if parent.v == 0 {
             self.set_root(node);
         } else {
@@ -145,7 +145,7 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
     }
     /// Unlinks `node` and restores the invariants.
-    pub fn unlink(&mut self, node: Val<M::Dep>) {
+    pub(super) fn unlink(&mut self, node: Val<M::Dep>) {
         let (left, right, parent) = (self.get(node, LEFT), self.get(node, RIGHT), self.get(node, PARENT));
         // `gap`: the subtree that takes the place of the node that physically leaves; `above`: its parent afterwards.
         let (gap, above, lost_black);

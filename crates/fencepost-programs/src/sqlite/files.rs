@@ -14,7 +14,7 @@ pub(super) struct Files {
 
 impl Files {
     /// A database of so many pages, and bytes of a rollback journal and of a write-ahead log.
-    pub fn new(layout: &mut Layout, pages: u64, (journal, wal): (u64, u64)) -> Files {
+    pub(super) fn new(layout: &mut Layout, pages: u64, (journal, wal): (u64, u64)) -> Files {
         let mut area = |len: u64| Span {
             at: match len {
                 0 => Addr::pm(0),
@@ -28,7 +28,7 @@ impl Files {
             wal: area(wal),
         }
     }
-    pub fn area(&self, file: File) -> Span {
+    pub(super) fn area(&self, file: File) -> Span {
         match file {
             File::Pages => self.pages,
             File::Journal => self.journal,
@@ -36,22 +36,22 @@ impl Files {
         }
     }
     /// Whether SQLite keeps a journal of its own.
-    pub fn journaled(&self) -> bool {
+    pub(super) fn journaled(&self) -> bool {
         self.journal.len > 0
     }
     /// Where the pages begin.
-    pub fn base(&self) -> Addr {
+    pub(super) fn base(&self) -> Addr {
         self.pages.at
     }
     /// The first pages: `bytes` of them, or all.
-    pub fn span(&self, bytes: u64) -> Span {
+    pub(super) fn span(&self, bytes: u64) -> Span {
         Span {
             at: self.pages.at,
             len: bytes.min(self.pages.len),
         }
     }
     /// Everything: of the pages, the first `bytes`.
-    pub fn spans(&self, bytes: u64) -> Vec<Span> {
+    pub(super) fn spans(&self, bytes: u64) -> Vec<Span> {
         [self.span(bytes), self.journal, self.wal]
             .into_iter()
             .filter(|s| s.len > 0)

@@ -77,7 +77,7 @@ pub(super) struct Pages<'a, A> {
 }
 impl<'a, A: Access> Pages<'a, A> {
     /// `transaction` is a number that no other transaction of the run has.
-    pub fn new(files: &'a Files, access: &'a mut A, transaction: u64) -> Self {
+    pub(super) fn new(files: &'a Files, access: &'a mut A, transaction: u64) -> Self {
         Pages {
             files,
             access,

@@ -13,7 +13,7 @@ pub(super) struct Change<D> {
 }
 impl<D: Copy + Default> Change<D> {
     #[inline(always)]
-    pub fn at(&self) -> At<D> {
+    pub(super) fn at(&self) -> At<D> {
         self.row.field(self.offset)
     }
 }

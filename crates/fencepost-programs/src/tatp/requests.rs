@@ -112,11 +112,11 @@ impl Client {
         }
     }
     /// Operation `k` of `thread`, numbered from 0.
-    pub fn serial(&self, thread: u32, k: u32) -> u64 {
+    pub(super) fn serial(&self, thread: u32, k: u32) -> u64 {
         u64::from(k) * u64::from(self.threads) + u64::from(thread)
     }
     /// The request of an operation.
-    pub fn request(&self, thread: u32, k: u32) -> Request {
+    pub(super) fn request(&self, thread: u32, k: u32) -> Request {
         let h = |salt: u64| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
         let s = match self.choice {
             Choice::Uniform => below(h(1), self.subscribers),

@@ -77,7 +77,7 @@ pub(super) fn times(slot: u64, duration: u64) -> u64 {
 
 impl Tables {
     /// Reserves the tables; `all`: those that only the whole mix touches too.
-    pub fn new(layout: &mut Layout, seed: u64, subscribers: u64, all: bool) -> Tables {
+    pub(super) fn new(layout: &mut Layout, seed: u64, subscribers: u64, all: bool) -> Tables {
         let index = HashIndex::new(layout, subscribers);
         let rest = if all { subscribers } else { 0 };
         Tables {
@@ -91,12 +91,12 @@ impl Tables {
     }
     /// Number of a facility among all.
     #[inline(always)]
-    pub fn facility(&self, s: u64, kind: u64) -> u64 {
+    pub(super) fn facility(&self, s: u64, kind: u64) -> u64 {
         s * TYPES + kind
     }
     /// Number of a call forwarding among all.
     #[inline(always)]
-    pub fn forwarding(&self, s: u64, kind: u64, slot: u64) -> u64 {
+    pub(super) fn forwarding(&self, s: u64, kind: u64, slot: u64) -> u64 {
         self.facility(s, kind) * FORWARDINGS + slot
     }
     fn draw(&self, s: u64, what: u64) -> u64 {
@@ -107,36 +107,36 @@ impl Tables {
         (i + of - (h >> 32) % of) % of < count
     }
     /// Location of a subscriber before the run: different for every one.
-    pub fn first_location(s: u64) -> u64 {
+    pub(super) fn first_location(s: u64) -> u64 {
         location(s)
     }
-    pub fn first_bit(&self, s: u64) -> u64 {
+    pub(super) fn first_bit(&self, s: u64) -> u64 {
         self.draw(s, 1) & 1
     }
-    pub fn has_access(&self, s: u64, kind: u64) -> bool {
+    pub(super) fn has_access(&self, s: u64, kind: u64) -> bool {
         let h = self.draw(s, 2);
         Self::among(h, 1 + h % TYPES, TYPES, kind)
     }
-    pub fn has_facility(&self, s: u64, kind: u64) -> bool {
+    pub(super) fn has_facility(&self, s: u64, kind: u64) -> bool {
         let h = self.draw(s, 3);
         Self::among(h, 1 + h % TYPES, TYPES, kind)
     }
-    pub fn first_data_a(&self, s: u64, kind: u64) -> u64 {
+    pub(super) fn first_data_a(&self, s: u64, kind: u64) -> u64 {
         self.draw(s, 16 + kind) & 0xff
     }
     /// The words of a call forwarding before the run, if there is one.
-    pub fn first_forwarding(&self, s: u64, kind: u64, slot: u64) -> Option<[u64; 4]> {
+    pub(super) fn first_forwarding(&self, s: u64, kind: u64, slot: u64) -> Option<[u64; 4]> {
         let h = self.draw(s, 32 + kind);
         let there = self.has_facility(s, kind) && Self::among(h, h % (FORWARDINGS + 1), FORWARDINGS, slot);
         there.then(|| Self::forwarding_row(s, times(slot, 1 + h % 8), s))
     }
     /// The words of a call forwarding.
-    pub fn forwarding_row(s: u64, times: u64, number: u64) -> [u64; 4] {
+    pub(super) fn forwarding_row(s: u64, times: u64, number: u64) -> [u64; 4] {
         let [a, b] = text(number);
         [s + 1, times, a, b]
     }
     /// Fills the tables.
-    pub fn fill<M: Mem>(&self, m: &mut M) {
+    pub(super) fn fill<M: Mem>(&self, m: &mut M) {
         for s in 0..self.subscribers.count() {
             let row = self.subscribers.at(s);
             self.index.insert(m, sub_nbr(s), s);
@@ -186,13 +186,13 @@ impl Tables {
         }
     }
     /// What stays in caches, hottest first.
-    pub fn spans(&self) -> Vec<Span> {
+    pub(super) fn spans(&self) -> Vec<Span> {
         let tables = [self.subscribers, self.access, self.facilities, self.forwardings];
         let rows = tables.iter().map(Rows::span).filter(|s| s.len > 0);
         std::iter::once(self.index.span()).chain(rows).collect()
     }
     /// Whether a store of this width at `at` is one that an operation makes: recovery trusts no record before asking.
-    pub fn changes(&self, at: u64, width: Width) -> bool {
+    pub(super) fn changes(&self, at: u64, width: Width) -> bool {
         let line = at / ROW * ROW;
         let row = |rows: &Rows, size: u64| rows.owns(line) || (size == SUBSCRIBER && rows.owns(line - ROW));
         at.is_multiple_of(width.bytes())
@@ -216,7 +216,7 @@ mod tests {
             text(42),
             [u64::from_le_bytes(*b"00000000"), u64::from_le_bytes(*b"0000042\0")]
         );
-        assert_eq!(times(2, 5), 16 << 8 | 21);
+        assert_eq!(times(2, 5), 0x10 << 8 | 0x15);
     }
     /// 1 to 4 rows of access and facilities, 0 to 3 forwardings of a facility, in equal shares.
     #[test]

@@ -42,7 +42,7 @@ pub(super) struct Books {
 
 impl Books {
     /// Declares what stands there before the run.
-    pub fn declare(t: &Tables, b: &mut Builder) {
+    pub(super) fn declare(t: &Tables, b: &mut Builder) {
         for d in 0..t.districts.count() {
             b.initial(d, t.scale.orders);
             b.initial(OLDEST + d, t.scale.first_new());
@@ -61,7 +61,7 @@ impl Books {
         b.write(CUSTOMER + customer, op, account.digest());
     }
     /// A payment of this customer, numbered through all districts.
-    pub fn pay(&mut self, t: &Tables, b: &mut Builder, op: (u32, u32), p: &Payment, customer: u64) {
+    pub(super) fn pay(&mut self, t: &Tables, b: &mut Builder, op: (u32, u32), p: &Payment, customer: u64) {
         let warehouse = p.district / t.scale.districts;
         self.add(b, op, (WAREHOUSE + warehouse, FIRST_W_YTD), p.amount);
         self.add(b, op, (DISTRICT + p.district, FIRST_D_YTD), p.amount);
@@ -77,7 +77,7 @@ impl Books {
         b.write(HISTORY + p.slot, op, rng::hash(&history_row(p, customer)));
     }
     /// A delivery to this customer of an order of this amount.
-    pub fn deliver(&mut self, b: &mut Builder, op: (u32, u32), customer: u64, amount: u64) {
+    pub(super) fn deliver(&mut self, b: &mut Builder, op: (u32, u32), customer: u64, amount: u64) {
         self.account(b, op, customer, |a| {
             a.sums[0] = a.sums[0].wrapping_add(amount);
             a.sums[3] += 1;

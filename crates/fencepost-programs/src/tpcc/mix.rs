@@ -65,7 +65,7 @@ pub enum Transaction {
 
 impl Terminal {
     /// The transaction of an operation.
-    pub fn transaction(&self, thread: u32, k: u32) -> Transaction {
+    pub(super) fn transaction(&self, thread: u32, k: u32) -> Transaction {
         let h = |salt: u64| rng::hash(&[self.seed, u64::from(thread), u64::from(k), 64 + salt]);
         let s = &self.scale;
         let warehouse = u64::from(thread) % s.warehouses;

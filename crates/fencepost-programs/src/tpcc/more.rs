@@ -36,7 +36,7 @@ pub(super) struct More {
 }
 
 impl More {
-    pub fn new(layout: &mut Layout, t: &Tables, history: u64) -> More {
+    pub(super) fn new(layout: &mut Layout, t: &Tables, history: u64) -> More {
         let customers = t.customers.count();
         More {
             history: Rows::new(layout, HISTORY, history),
@@ -52,7 +52,7 @@ impl More {
     }
     /// Finds the customer in the middle of those of a district that have a last name (2.5.2.2), numbered through all districts.
     #[inline(always)]
-    pub fn find_by_name<M: Mem>(&self, m: &mut M, district: u64, name: u64) -> Option<Val<M::Dep>> {
+    pub(super) fn find_by_name<M: Mem>(&self, m: &mut M, district: u64, name: u64) -> Option<Val<M::Dep>> {
         let place = self.name_index.find(m, Self::name_key(district, name))?;
         let middle = place.map(|p| (p >> COUNT_BITS) + Self::middle(p & ((1 << COUNT_BITS) - 1)));
         Some(m.load(self.by_name.row(middle)))
@@ -69,7 +69,7 @@ impl More {
         all
     }
     /// What [`More::find_by_name`] finds, for the oracle.
-    pub fn named(t: &Tables, district: u64, name: u64) -> Option<u64> {
+    pub(super) fn named(t: &Tables, district: u64, name: u64) -> Option<u64> {
         let same: Vec<u64> = Self::sorted(t, district)
             .into_iter()
             .filter(|c| t.last_name(*c) == name)
@@ -77,11 +77,11 @@ impl More {
         same.get(Self::middle(same.len().max(1) as u64) as usize).copied()
     }
     /// Line `i` of an order of before the run that is not delivered: its item and its amount.
-    pub fn first_line(t: &Tables, at: u64, i: u64) -> (u64, u64) {
+    pub(super) fn first_line(t: &Tables, at: u64, i: u64) -> (u64, u64) {
         let item = below(t.draw(10, at, 2 * i + 1), t.scale.items);
         (item, between(t.draw(10, at, 2 * i + 2), 1, 999_999))
     }
-    pub fn fill<M: Mem>(&self, t: &Tables, m: &mut M) {
+    pub(super) fn fill<M: Mem>(&self, t: &Tables, m: &mut M) {
         let address = |m: &mut M, row: At<M::Dep>| {
             let word = |w| letters(t.draw(11, row.addr.0, w));
             (0..ADDRESS_WORDS).for_each(|w| m.store(row.field(ADDRESS + 8 * w), Val::lit(word(w))));
@@ -133,7 +133,7 @@ impl More {
                 line.field(16),
                 Val::lit((item + 1) | (district / t.scale.districts) << 32),
             );
-            // What was delivered long ago is worth nothing (4.3.3.1), and nobody asks for its quantity.
+            // What was delivered long ago has the amount 0 (4.3.3.1), and its quantity is never read.
             if !delivered {
                 m.store(line.field(OL_QUANTITY), Val::lit(FIRST_QUANTITY));
                 m.store(line.field(OL_AMOUNT), Val::lit(amount));
@@ -143,7 +143,7 @@ impl More {
         m.store(self.newest.at(customer), block.pointer());
     }
     /// What stays in caches besides: indexes, then the newest orders.
-    pub fn spans(&self, t: &Tables) -> Vec<Span> {
+    pub(super) fn spans(&self, t: &Tables) -> Vec<Span> {
         let rows = [self.by_name, self.newest, t.new_order_index, t.order_index, t.orders];
         let rows = rows.iter().map(Rows::span).filter(|s| s.len > 0);
         [self.name_index.span()].into_iter().chain(rows).collect()

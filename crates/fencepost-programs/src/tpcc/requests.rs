@@ -29,11 +29,11 @@ pub(super) struct Scale {
 }
 impl Scale {
     /// The first order of a district that is not delivered before the run: the last three tenths are new (4.3.3.1).
-    pub fn first_new(&self) -> u64 {
+    pub(super) fn first_new(&self) -> u64 {
         self.orders - self.orders * 3 / 10
     }
     /// Last names in use: all of the standard's 1,000, or one a customer.
-    pub fn names(&self) -> u64 {
+    pub(super) fn names(&self) -> u64 {
         self.customers.min(1000)
     }
 }
@@ -86,11 +86,11 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// When operation `k` of `thread` was entered: unique, not 0.
-    pub fn entry_d(&self, thread: u32, k: u32) -> u64 {
+    pub(super) fn entry_d(&self, thread: u32, k: u32) -> u64 {
         u64::from(k) * u64::from(self.threads) + u64::from(thread) + 1
     }
     /// The order of an operation (2.4.1).
-    pub fn new_order(&self, thread: u32, k: u32) -> NewOrder {
+    pub(super) fn new_order(&self, thread: u32, k: u32) -> NewOrder {
         let h = |salt: u64| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
         let s = &self.scale;
         // A terminal belongs to a warehouse.
@@ -126,7 +126,7 @@ impl Terminal {
 #[cfg(test)]
 impl Terminal {
     /// Four terminals at the standard's sizes.
-    pub fn of_four(mix: Mix) -> Terminal {
+    pub(super) fn of_four(mix: Mix) -> Terminal {
         Terminal {
             seed: 5,
             threads: 4,

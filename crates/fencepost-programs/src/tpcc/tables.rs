@@ -114,7 +114,7 @@ pub(super) struct Tables {
 
 impl Tables {
     /// Reserves the tables; a district may get `more` orders.
-    pub fn new(layout: &mut Layout, seed: u64, scale: Scale, more: u64) -> Tables {
+    pub(super) fn new(layout: &mut Layout, seed: u64, scale: Scale, more: u64) -> Tables {
         let districts = scale.warehouses * scale.districts;
         let (customers, stock) = (districts * scale.customers, scale.warehouses * scale.items);
         let orders_each = scale.orders + more;
@@ -137,27 +137,27 @@ impl Tables {
     }
     /// Key of a customer: all keys count from 1, because 0 stands for none.
     #[inline(always)]
-    pub fn customer_key(&self, district: u64, c: u64) -> u64 {
+    pub(super) fn customer_key(&self, district: u64, c: u64) -> u64 {
         district << 32 | (c + 1)
     }
     /// Key of an item's stock in a warehouse.
     #[inline(always)]
-    pub fn stock_key(&self, w: u64, item: u64) -> u64 {
+    pub(super) fn stock_key(&self, w: u64, item: u64) -> u64 {
         w << 32 | (item + 1)
     }
-    pub fn draw(&self, table: u64, row: u64, what: u64) -> u64 {
+    pub(super) fn draw(&self, table: u64, row: u64, what: u64) -> u64 {
         rng::hash(&[self.seed, table, row, what])
     }
     /// Price of an item: 1 to 100, in hundredths.
-    pub fn price(&self, item: u64) -> u64 {
+    pub(super) fn price(&self, item: u64) -> u64 {
         between(self.draw(1, item, 0), 100, 10_000)
     }
     /// Quantity of a stock row before the run: 10 to 100.
-    pub fn first_quantity(&self, stock: u64) -> u64 {
+    pub(super) fn first_quantity(&self, stock: u64) -> u64 {
         between(self.draw(2, stock, 0), 10, 100)
     }
     /// District information of a stock row for an order of this district (of the warehouse).
-    pub fn dist(&self, stock: u64, district: u64) -> [u64; DIST_WORDS as usize] {
+    pub(super) fn dist(&self, stock: u64, district: u64) -> [u64; DIST_WORDS as usize] {
         [0, 1, 2].map(|w| letters(self.draw(3, stock, district * DIST_WORDS + w)))
     }
     /// i_data or s_data: one row in ten holds "ORIGINAL" somewhere.
@@ -179,7 +179,7 @@ impl Tables {
         words
     }
     /// Fills the tables.
-    pub fn fill<M: Mem>(&self, m: &mut M) {
+    pub(super) fn fill<M: Mem>(&self, m: &mut M) {
         for w in 0..self.warehouses.count() {
             m.store(self.warehouses.at(w), Val::lit(w + 1));
             let tax = Val::lit(between(self.draw(4, w, 0), 0, 2000));
@@ -256,11 +256,11 @@ impl Tables {
         }
     }
     /// Whether a customer, counted through all districts, has bad credit: one in ten.
-    pub fn has_bad_credit(&self, number: u64) -> bool {
+    pub(super) fn has_bad_credit(&self, number: u64) -> bool {
         self.draw(9, number, 1).is_multiple_of(10)
     }
     /// Last name of a customer (4.3.3.1): the first of a district have all names, the others are drawn.
-    pub fn last_name(&self, number: u64) -> u64 {
+    pub(super) fn last_name(&self, number: u64) -> u64 {
         let (c, names) = (number % self.scale.customers, self.scale.names());
         if c < names {
             c
@@ -269,19 +269,19 @@ impl Tables {
         }
     }
     /// Lines of an order that stands before the run.
-    pub fn first_lines(&self, at: u64) -> u64 {
+    pub(super) fn first_lines(&self, at: u64) -> u64 {
         between(self.draw(10, at, 0), 5, 15)
     }
     #[inline(always)]
-    pub fn customer<D: Copy + Default + Ord>(&self, number: Val<D>) -> fencepost_kernel::At<D> {
+    pub(super) fn customer<D: Copy + Default + Ord>(&self, number: Val<D>) -> fencepost_kernel::At<D> {
         self.customers.row(number)
     }
     #[inline(always)]
-    pub fn item<D: Copy + Default + Ord>(&self, number: Val<D>) -> fencepost_kernel::At<D> {
+    pub(super) fn item<D: Copy + Default + Ord>(&self, number: Val<D>) -> fencepost_kernel::At<D> {
         self.items.row(number)
     }
     /// What stays in caches, hottest first.
-    pub fn spans(&self) -> Vec<Span> {
+    pub(super) fn spans(&self) -> Vec<Span> {
         let rows = [self.warehouses, self.districts].map(|r| r.span());
         let indexes = [&self.item_index, &self.stock_index, &self.customer_index].map(HashIndex::span);
         let large = [self.items, self.stock, self.customers].map(|r| r.span());

@@ -84,7 +84,7 @@ pub(crate) struct Found {
 
 impl Found {
     /// Payload words.
-    pub fn words(&self) -> u64 {
+    pub(super) fn words(&self) -> u64 {
         self.bytes.div_ceil(8)
     }
     fn width(&self) -> Width {
@@ -100,7 +100,7 @@ impl Found {
         matches!(self.bytes, 1 | 2 | 4) || (self.bytes > 0 && self.bytes.is_multiple_of(8) && self.bytes <= MAX_PAYLOAD)
     }
     /// Writes the payload to the data it describes: undo restores, redo replays.
-    pub fn apply<M: Mem>(&self, m: &mut M) {
+    pub(super) fn apply<M: Mem>(&self, m: &mut M) {
         for i in 0..self.words() {
             let value: Val<M::Dep> = m.load(At::new(Addr(self.payload.0 + i * 8)));
             m.store_n(At::new(Addr(self.addr.0 + i * 8)), value, self.width());

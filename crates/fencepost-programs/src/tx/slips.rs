@@ -27,7 +27,7 @@ pub(super) struct Slips<D> {
 
 impl<D> Slips<D> {
     #[inline(always)]
-    pub fn of(variant: Variant) -> Self {
+    pub(super) fn of(variant: Variant) -> Self {
         Slips {
             order: matches!(variant, Variant::MissingFence | Variant::MisplacedFence),
             flush: matches!(variant, Variant::MissingFlush | Variant::MisplacedFlush),

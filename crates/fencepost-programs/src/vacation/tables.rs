@@ -39,7 +39,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    pub fn new(layout: &mut Layout, relations: u64, units: u64, seed: u64) -> Tables {
+    pub(super) fn new(layout: &mut Layout, relations: u64, units: u64, seed: u64) -> Tables {
         Tables {
             roots: Rows::new(layout, 8, TABLES),
             nodes: Rows::new(layout, NODE, TABLES * relations),
@@ -51,7 +51,7 @@ impl Tables {
     }
     /// The number of a row among those of all tables.
     #[inline(always)]
-    pub fn row(&self, table: u64, id: u64) -> u64 {
+    pub(super) fn row(&self, table: u64, id: u64) -> u64 {
         table * self.relations + id - 1
     }
     /// Where a row lies. The original shuffles the rows of each table before it enters them, one allocation after the other; in the order
@@ -64,16 +64,16 @@ impl Tables {
         rng::hash(&[self.seed, row, salt]) % 5
     }
     /// Units of a row.
-    pub fn total(&self, row: u64) -> u64 {
+    pub(super) fn total(&self, row: u64) -> u64 {
         (1 + self.drawn(row, 1)) * self.units
     }
     /// Price of a row's unit.
-    pub fn price(&self, row: u64) -> u64 {
+    pub(super) fn price(&self, row: u64) -> u64 {
         50 + 10 * self.drawn(row, 2)
     }
     /// The reservation of a row, by a search in its table's tree.
     #[inline(always)]
-    pub fn find<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, table: u64, id: u64) -> At<M::Dep> {
+    pub(super) fn find<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, table: u64, id: u64) -> At<M::Dep> {
         let mut node = tx.read(self.roots.at(table)).ptr();
         loop {
             let key = tx.read(node.field(KEY)).v;
@@ -85,7 +85,7 @@ impl Tables {
         }
     }
     /// Writes all tables, every unit free.
-    pub fn plant<M: Mem>(&self, m: &mut M) {
+    pub(super) fn plant<M: Mem>(&self, m: &mut M) {
         for table in 0..TABLES {
             let root = self.plant_tree(m, table, 1, self.relations);
             m.store(self.roots.at(table), Val::lit(root));
@@ -118,7 +118,7 @@ impl Tables {
         node.addr.0
     }
     /// Units in use of a row in a recovered memory, or what is wrong with it.
-    pub fn used<M: Mem<Dep = ()>>(&self, m: &mut M, row: u64) -> Result<(u64, Addr), Violation> {
+    pub(super) fn used<M: Mem<Dep = ()>>(&self, m: &mut M, row: u64) -> Result<(u64, Addr), Violation> {
         let at = self.records.at::<()>(self.place(row));
         let mut get = |field| m.load(at.field(field)).v;
         let (used, free, total) = (get(USED), get(FREE), get(TOTAL));
@@ -131,7 +131,7 @@ impl Tables {
         Ok((used, at.field(USED).addr))
     }
     /// What operations read: where the trees begin, their nodes, the reservations.
-    pub fn spans(&self) -> [Span; 3] {
+    pub(super) fn spans(&self) -> [Span; 3] {
         [self.roots.span(), self.nodes.span(), self.records.span()]
     }
 }

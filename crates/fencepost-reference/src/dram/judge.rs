@@ -34,7 +34,7 @@ pub struct Tightest {
     pub spare: u64,
 }
 
-/// What a list of commands is worth.
+/// The verdict on a list of commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
     /// Commands.

@@ -1,13 +1,13 @@
 //! What everything else rests on: requests, errors with places, files, the host, and how numbers and verdicts are spelled.
 
-pub mod error;
+pub(crate) mod error;
 pub mod histogram;
 pub mod host;
 pub mod input;
-pub mod panic_text;
+pub(crate) mod panic_text;
 pub mod progress;
 pub mod request;
-pub mod short;
+pub(crate) mod short;
 pub mod source;
 pub mod states;
 pub mod store;

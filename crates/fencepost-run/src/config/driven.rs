@@ -6,12 +6,12 @@ use crate::error::BadInput;
 use fencepost_programs::About;
 
 /// Whether the threads replay traces.
-pub fn traced(machine: &MachineConfig) -> bool {
+pub(super) fn traced(machine: &MachineConfig) -> bool {
     machine.general.driven_by == DrivenBy::Trace
 }
 
 /// Refuses processes that cannot be, and traces of a program whose threads race.
-pub fn possible(machine: &MachineConfig, about: &About, threads: u32) -> Result<(), BadInput> {
+pub(super) fn possible(machine: &MachineConfig, about: &About, threads: u32) -> Result<(), BadInput> {
     let processes = u32::from(machine.general.processes);
     if traced(machine) && about.races {
         let why = format!(
@@ -41,7 +41,7 @@ fn at(machine: &MachineConfig, key: &str, e: BadInput) -> BadInput {
 }
 
 /// Why a run has no verdict, if it has none.
-pub fn no_verdict(general: &General) -> Option<&'static str> {
+pub(super) fn no_verdict(general: &General) -> Option<&'static str> {
     if general.driven_by == DrivenBy::Trace {
         return Some("a trace is replayed without waiting for locks: such a run has no verdict");
     }

@@ -46,7 +46,7 @@ pub fn parse(source: &Arc<Source>) -> Result<Layer, BadInput> {
 }
 
 fn collect(source: &Arc<Source>, section: &str, table: &Table, layer: &mut Layer) -> Result<(), BadInput> {
-    for (key, item) in table.iter() {
+    for (key, item) in table {
         let key_place = Place::new(source, table.key(key).and_then(|k| k.span()));
         match (section, key, item) {
             ("", "extends", Item::Value(v)) => layer.extends = extends(source, v)?,

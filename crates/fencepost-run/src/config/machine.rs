@@ -97,7 +97,7 @@ impl MachineConfig {
         };
         let memory = match (s.section.as_str(), s.key.as_str()) {
             ("memory", "pm") | ("run", "media") => "pm",
-            ("memory", "dram") | ("run", "dram") => "dram",
+            ("memory" | "run", "dram") => "dram",
             ("memory", _) => return unknown(&["dram", "pm"]),
             ("run", key) if !RUN.contains(&key) => return unknown(&RUN),
             _ => return Ok(()),

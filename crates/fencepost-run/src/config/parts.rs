@@ -56,13 +56,13 @@ pub const SECTIONS: [&str; 14] = [
 ];
 
 /// Whether a section is about a design or a program instead of the machine.
-pub fn of_design_or_program(section: &str) -> bool {
+pub(super) fn of_design_or_program(section: &str) -> bool {
     let head = section.split('.').next().unwrap_or("");
     head == "design" || head == "program"
 }
 
 /// The sections of a machine, by name.
-pub fn sections<'a>(
+pub(super) fn sections<'a>(
     spec: &'a mut MachineSpec,
     l1i: &'a mut CacheSpec,
     general: &'a mut General,

@@ -67,7 +67,7 @@ fn listed(places: &[String]) -> String {
 }
 
 /// A key was given without its section.
-pub fn without_section(s: &Setting) -> BadInput {
+pub(super) fn without_section(s: &Setting) -> BadInput {
     let places = places(&s.key);
     let hint = match places.is_empty() {
         true => format!("{EXAMPLE}; `fencepost config show` lists every value"),
@@ -79,7 +79,7 @@ pub fn without_section(s: &Setting) -> BadInput {
 }
 
 /// `[memory]` and `[run]` say what the rest of a file is applied to.
-pub fn only_in_files(s: &Setting) -> BadInput {
+pub(super) fn only_in_files(s: &Setting) -> BadInput {
     let option = match s.key.as_str() {
         "pm" => "media",
         key => key,
@@ -90,7 +90,7 @@ pub fn only_in_files(s: &Setting) -> BadInput {
 }
 
 /// A section that does not exist: the nearest one that does, or where its key stands.
-pub fn unknown_section<'a>(s: &Setting, known: impl Iterator<Item = &'a str>) -> BadInput {
+pub(super) fn unknown_section<'a>(s: &Setting, known: impl Iterator<Item = &'a str>) -> BadInput {
     let known: Vec<&str> = known.collect();
     let e = BadInput::unknown("section", &s.section, known.iter().copied()).at(s.key_place.clone());
     let exact = places(&s.key);

@@ -8,7 +8,7 @@ use fencepost_kernel::params::{ParamValue, Raw};
 use fencepost_programs::{About, Scheme, Variant};
 
 /// Software threads of a run: as asked, or one per hardware thread.
-pub fn threads(request: &Request, machine: &MachineConfig) -> Result<u32, BadInput> {
+pub(super) fn threads(request: &Request, machine: &MachineConfig) -> Result<u32, BadInput> {
     let hw_threads = u32::from(machine.spec.hw_threads());
     match request.threads.unwrap_or(hw_threads) {
         0 => Err(BadInput::new("a run needs at least one thread")),
@@ -35,7 +35,7 @@ pub fn threads(request: &Request, machine: &MachineConfig) -> Result<u32, BadInp
 }
 
 /// How the program is built: logging runtime, variant, amount of work.
-pub fn program_settings(
+pub(super) fn program_settings(
     request: &Request,
     about: &About,
     design: &DesignInfo,

@@ -307,7 +307,7 @@ impl Foreign {
 }
 
 /// Sizes of a machine that designs follow.
-pub fn shape(machine: &MachineConfig) -> MachineShape {
+pub(super) fn shape(machine: &MachineConfig) -> MachineShape {
     shape_of(&machine.spec)
 }
 /// Sizes of a machine that designs follow, without the configuration around it.

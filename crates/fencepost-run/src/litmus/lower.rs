@@ -6,7 +6,7 @@ use fencepost_litmus::op::{Barrier, FlushKind};
 
 /// What becomes of a barrier.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Lowered {
+pub(super) enum Lowered {
     /// This fence.
     Fence(Fence),
     /// Everything after waits for the loads before.
@@ -17,7 +17,7 @@ pub enum Lowered {
 
 /// How a test is written for a design.
 #[derive(Copy, Clone, Debug)]
-pub struct Lowering {
+pub(super) struct Lowering {
     honours: Honours,
     /// Whether cores keep the order of stores.
     pub tso: bool,
@@ -25,11 +25,11 @@ pub struct Lowering {
 
 impl Lowering {
     /// For a design that covers these instructions, on cores of this kind.
-    pub fn new(honours: Honours, tso: bool) -> Lowering {
+    pub(super) fn new(honours: Honours, tso: bool) -> Lowering {
         Lowering { honours, tso }
     }
     /// A barrier; where the design does not have it, the next stronger one that it has.
-    pub fn barrier(&self, barrier: Barrier) -> Lowered {
+    pub(super) fn barrier(&self, barrier: Barrier) -> Lowered {
         let full = match self.tso {
             true => [Fence::Mfence, Fence::Dmb, Fence::Dsb],
             false => [Fence::Dmb, Fence::Mfence, Fence::Dsb],
@@ -56,7 +56,7 @@ impl Lowering {
         wanted.iter().copied().find(|f| self.honours.fences.contains(f))
     }
     /// A flush; `None` where the hardware persists by itself.
-    pub fn flush(&self, kind: FlushKind) -> Option<Flush> {
+    pub(super) fn flush(&self, kind: FlushKind) -> Option<Flush> {
         let wanted: &[Flush] = match kind {
             FlushKind::Strong => &[Flush::Clflush],
             FlushKind::Weak => &[Flush::Clwb, Flush::CvAp, Flush::ClflushOpt, Flush::Clflush],
@@ -65,7 +65,7 @@ impl Lowering {
     }
     /// Whether a non-temporal store to an address is one here. To volatile memory it is a store: the bytes of volatile lines that go past
     /// the caches are not modelled.
-    pub fn non_temporal(&self, nt: bool, addr: Addr) -> bool {
+    pub(super) fn non_temporal(&self, nt: bool, addr: Addr) -> bool {
         nt && self.honours.nt_stores && addr.is_persistent()
     }
 }

@@ -25,7 +25,7 @@ enum Habit {
 const HABITS: [Habit; 5] = [Habit::Read, Habit::Evict, Habit::Dirty, Habit::Push, Habit::Stream];
 
 /// A hardware thread beside the test.
-pub struct Neighbour {
+pub(super) struct Neighbour {
     words: Vec<Addr>,
     /// What it does, to words that it draws each time.
     habits: Vec<Habit>,
@@ -43,7 +43,7 @@ pub struct Neighbour {
 
 impl Neighbour {
     /// A neighbour of a test on these words; `owner` is a number that no other has.
-    pub fn new(words: &[Addr], lowering: Lowering, owner: u64, mut dice: Stream) -> Neighbour {
+    pub(super) fn new(words: &[Addr], lowering: Lowering, owner: u64, mut dice: Stream) -> Neighbour {
         let habits = match dice.chance(1, 2) {
             true => vec![Habit::Evict],
             false => (0..2)
@@ -70,7 +70,7 @@ impl Neighbour {
     /// Lines that conflict with a word, each written.
     fn write(&mut self, word: Addr, kind: OpKind, flush: bool) {
         let flush = self.lowering.flush(FlushKind::Weak).filter(|_| flush);
-        for _ in 0..1 + self.dice.below(4) {
+        for _ in 0..=self.dice.below(4) {
             self.written += 1;
             let addr = conflicting(word, self.owner, self.written);
             let store = Step {

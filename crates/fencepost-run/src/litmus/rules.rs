@@ -210,7 +210,7 @@ fn switches(prepared: &Prepared<'_>, info: &'static DesignInfo, sweep: &Sweep) -
         }
     }
     let plain = configurations(info, sweep)?;
-    let (_, reached) = fault::rules_asked(|| {
+    let ((), reached) = fault::rules_asked(|| {
         for (seed, resolved) in (0..sweep.seeds).zip(plain.iter().cycle()) {
             let _ = prepared.run(resolved, seed);
         }

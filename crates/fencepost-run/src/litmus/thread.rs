@@ -18,10 +18,10 @@ const DELAYS: [u64; 6] = [1, 20, 90, 300, 900, 2500];
 const NO_VALUE: u64 = 0x5ca1_ab1e_dead_c0de;
 
 /// The ways through a thread that are still open, by number; shared with who wants to know how it ended.
-pub type Open = Rc<RefCell<Vec<usize>>>;
+pub(super) type Open = Rc<RefCell<Vec<usize>>>;
 
 /// What all threads of a run share.
-pub struct Shared {
+pub(super) struct Shared {
     /// Where words lie.
     pub place: BTreeMap<u64, Addr>,
     /// What instructions become.
@@ -31,7 +31,7 @@ pub struct Shared {
 }
 
 /// A running thread.
-pub struct LitmusThread {
+pub(super) struct LitmusThread {
     code: Rc<[Op]>,
     ways: Rc<[Way]>,
     open: Open,
@@ -69,7 +69,13 @@ pub struct LitmusThread {
 
 impl LitmusThread {
     /// Thread `number` of a test; every way through it is open. Before the test it reads some of the words and writes some lines.
-    pub fn new(code: Rc<[Op]>, ways: Rc<[Way]>, shared: Rc<Shared>, number: u64, mut dice: Stream) -> (Self, Open) {
+    pub(super) fn new(
+        code: Rc<[Op]>,
+        ways: Rc<[Way]>,
+        shared: Rc<Shared>,
+        number: u64,
+        mut dice: Stream,
+    ) -> (Self, Open) {
         let open: Open = Rc::new(RefCell::new((0..ways.len()).collect()));
         let filler = Addr::pm(0x10_0000 * (number + 1));
         let prelude = prelude(&shared, number, filler, &mut dice);

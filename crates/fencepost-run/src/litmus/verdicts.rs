@@ -1,4 +1,4 @@
-//! What models and contracts say of tests, as the command and Python answer.
+//! What models and contracts say of tests, as the command and Python report it.
 
 use super::files::{LARGEST, each};
 use crate::{BadInput, input};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// What stands at one place of a thread.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Item {
+pub(super) enum Item {
     /// A fence.
     Fence(Barrier),
     /// An access or a flush, by its number.
@@ -17,7 +17,7 @@ pub enum Item {
 }
 
 /// One way through a thread.
-pub struct Way {
+pub(super) struct Way {
     /// In program order.
     pub items: Vec<Item>,
     /// By number.
@@ -28,7 +28,7 @@ pub struct Way {
 
 impl Way {
     /// The way along a path.
-    pub fn new(path: &Path) -> Way {
+    pub(super) fn new(path: &Path) -> Way {
         let mut items = Vec::new();
         let mut fences = path.fences.iter().peekable();
         let mut n = 0;
@@ -53,7 +53,7 @@ impl Way {
         }
     }
     /// Whether the item at a place is the same as another way's there, whatever was read.
-    pub fn agrees(&self, other: &Way, at: usize) -> bool {
+    pub(super) fn agrees(&self, other: &Way, at: usize) -> bool {
         let same = |a: usize, b: usize| {
             let (a, b) = (&self.events[a], &other.events[b]);
             (a.kind, a.addr, a.op) == (b.kind, b.addr, b.op)
@@ -69,7 +69,7 @@ impl Way {
 }
 
 /// What a test asks for that the machine does not have.
-pub fn unsupported(program: &Program<'_>) -> Option<&'static str> {
+pub(super) fn unsupported(program: &Program<'_>) -> Option<&'static str> {
     let mut widths = BTreeMap::new();
     for (thread, paths) in program.test.threads.iter().zip(&program.paths) {
         for event in paths.iter().flat_map(|p| &p.events) {

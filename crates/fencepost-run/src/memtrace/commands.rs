@@ -15,7 +15,7 @@ pub(super) fn medium(name: &str) -> Result<MediaSpec, LabError> {
     Ok(MachineConfig::load("dpo", Some(name))?.spec.pm.media)
 }
 
-/// What a trace of commands is worth.
+/// The verdict on a trace of commands.
 #[derive(Clone, Debug, Serialize)]
 pub struct JudgedCommands {
     /// The trace.

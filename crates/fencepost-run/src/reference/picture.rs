@@ -49,7 +49,7 @@ struct Shown {
 }
 
 /// The run that is drawn.
-pub fn request(design: &str, machine: &str) -> Request {
+pub(super) fn request(design: &str, machine: &str) -> Request {
     Request {
         program: "sps".into(),
         design: design.into(),
@@ -66,7 +66,7 @@ pub fn request(design: &str, machine: &str) -> Request {
 ///
 /// # Errors
 /// The run cannot be simulated.
-pub fn picture(request: &Request) -> Result<String, LabError> {
+pub(super) fn picture(request: &Request) -> Result<String, LabError> {
     let run = of(request)?;
     Ok(drawn(&request.design, &run, run.span()).0)
 }
@@ -75,7 +75,7 @@ pub fn picture(request: &Request) -> Result<String, LabError> {
 ///
 /// # Errors
 /// One cannot be simulated.
-pub fn on_one_clock(requests: &[Request]) -> Result<String, LabError> {
+pub(super) fn on_one_clock(requests: &[Request]) -> Result<String, LabError> {
     let runs: Vec<Shown> = requests.iter().map(of).collect::<Result<_, _>>()?;
     let longest = runs.iter().map(Shown::span).max().unwrap_or(1);
     let (mut inside, mut y) = (String::new(), 0.0);

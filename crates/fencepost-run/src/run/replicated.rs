@@ -14,7 +14,7 @@ use fencepost_machine::seam::Design;
 use fencepost_machine::{Machine, RunReport, Workload};
 
 /// Runs clients on a server that has nothing else to do. Operations are transactions of the clients.
-pub fn run(resolved: &Resolved, design: Box<dyn Design>) -> Result<(RunResult, PersistLog), LabError> {
+pub(super) fn run(resolved: &Resolved, design: Box<dyn Design>) -> Result<(RunResult, PersistLog), LabError> {
     let check = resolved.request.check;
     let simulated = simulate(resolved, design, check)?;
     let checked = match check {

@@ -7,7 +7,7 @@ pub mod kept;
 pub mod outcome;
 pub mod persist_stats;
 pub mod replay_key;
-pub mod replication;
+pub(crate) mod replication;
 pub mod result;
 pub mod simulate;
 pub mod sizes;

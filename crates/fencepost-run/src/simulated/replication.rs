@@ -10,7 +10,7 @@ use fencepost_machine::network::{ClientReport, NetworkReport};
 pub(crate) const STALLS: [&str; 2] = ["round-trip", "remote-persist"];
 
 /// What is wrong with the replica of a recorded run, if it has one and anything is.
-pub fn audit(resolved: &Resolved, report: &RunReport) -> Option<ReplicaViolation> {
+pub(crate) fn audit(resolved: &Resolved, report: &RunReport) -> Option<ReplicaViolation> {
     let (network, transactions) = (report.network.as_ref()?, resolved.clients()?);
     let memory = (&report.initial, report.log.records());
     let complete = resolved.design.promise.persists_every_store;
@@ -21,7 +21,7 @@ pub fn audit(resolved: &Resolved, report: &RunReport) -> Option<ReplicaViolation
 }
 
 /// A violation of the replica, as checks show it.
-pub fn witness(v: &ReplicaViolation) -> Witness {
+pub(crate) fn witness(v: &ReplicaViolation) -> Witness {
     Witness {
         event: v.events,
         time_ps: v.time.map(|t| t.0),
@@ -30,7 +30,7 @@ pub fn witness(v: &ReplicaViolation) -> Witness {
 }
 
 /// What clients did, as counters.
-pub fn counters(n: &NetworkReport) -> Vec<(String, u64)> {
+pub(crate) fn counters(n: &NetworkReport) -> Vec<(String, u64)> {
     let sum = |f: fn(&ClientReport) -> u64| n.clients.iter().map(f).sum::<u64>();
     let finished = n.clients.iter().map(|c| c.finished.0).max().unwrap_or(0);
     let named = [
@@ -52,7 +52,7 @@ pub fn counters(n: &NetworkReport) -> Vec<(String, u64)> {
 }
 
 /// What a reader of a run of clients should know.
-pub fn note(resolved: &Resolved) -> Option<String> {
+pub(crate) fn note(resolved: &Resolved) -> Option<String> {
     resolved.is_replication().then(|| {
         "threads are clients, operations their transactions; what a client computes and sends is declared (client.*), the network too (network.*)"
             .to_owned()

@@ -14,7 +14,7 @@ const NAMED: usize = 12;
 
 /// What may be left at a moment.
 #[derive(Serialize)]
-pub struct Allowed {
+pub(super) struct Allowed {
     /// When, in steps of the page.
     time: u64,
     states: Vec<State>,
@@ -35,7 +35,7 @@ struct State {
 }
 
 /// Picks states and recovers each. `place` finds a store in the page's list, `times` has the time of each event of the trace.
-pub fn allowed(
+pub(super) fn allowed(
     explorer: &Explorer<'_>,
     oracle: &dyn AnyOracle,
     place: &HashMap<StoreId, usize>,

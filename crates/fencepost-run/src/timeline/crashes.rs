@@ -16,7 +16,7 @@ const TOLD: usize = 50;
 
 /// What recovery made of the run's crash points.
 #[derive(Serialize)]
-pub struct Crashes {
+pub(super) struct Crashes {
     /// Durable events before each crash point that was recovered (rising), packed.
     points: String,
     recovered: usize,
@@ -32,7 +32,7 @@ pub struct Crashes {
 
 impl Crashes {
     /// Crash points recovered, and those that broke.
-    pub fn counts(&self) -> [usize; 2] {
+    pub(super) fn counts(&self) -> [usize; 2] {
         [self.recovered, self.broken.len()]
     }
 }
@@ -41,7 +41,7 @@ impl Crashes {
 ///
 /// # Errors
 /// A defect of ours.
-pub fn crashes(
+pub(super) fn crashes(
     run: &Recorded<'_>,
     (at, place): (Option<u64>, &HashMap<StoreId, usize>),
     progress: &dyn Progress,

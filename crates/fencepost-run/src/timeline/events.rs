@@ -7,11 +7,11 @@ use fencepost_machine::memory::AddressMap;
 use fencepost_machine::seam::Cause;
 use std::collections::{BTreeMap, HashMap};
 
-pub use fencepost_machine::{Passage, Stalled};
+pub(super) use fencepost_machine::{Passage, Stalled};
 
 /// The events of a run. Lists are in the order in which things happened.
 #[derive(Debug)]
-pub struct Events {
+pub(super) struct Events {
     /// Program and design.
     pub name: String,
     /// Per thread: when it finished.
@@ -44,7 +44,7 @@ pub struct Events {
 
 /// A store to persistent memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub(super) struct Stored {
     /// When it performed.
     pub time: Ps,
     /// By whom.
@@ -59,7 +59,7 @@ pub struct Stored {
 
 /// A line that became durable.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub(super) struct Written {
     /// When it was durable.
     pub time: Ps,
     /// When the controller accepted it, where that was before.
@@ -74,7 +74,7 @@ pub struct Written {
 
 /// What a thread did beside storing.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub(super) struct Mark {
     /// When.
     pub time: Ps,
     /// Who.
@@ -85,7 +85,7 @@ pub struct Mark {
 
 /// What threads do beside storing.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum MarkKind {
+pub(super) enum MarkKind {
     /// A flush took effect.
     Flush,
     /// A fence completed.
@@ -102,7 +102,7 @@ pub enum MarkKind {
 
 impl MarkKind {
     /// Names, in the order of [`MarkKind::index`].
-    pub const NAMES: [&'static str; 6] = [
+    pub(super) const NAMES: [&'static str; 6] = [
         "flush",
         "fence",
         "commit",
@@ -111,7 +111,7 @@ impl MarkKind {
         "acknowledged",
     ];
     /// Its place among the names.
-    pub fn index(self) -> usize {
+    pub(super) fn index(self) -> usize {
         match self {
             MarkKind::Flush => 0,
             MarkKind::Fence => 1,
@@ -136,7 +136,7 @@ impl MarkKind {
 
 /// A load of what another thread stored.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub(super) struct Seen {
     /// When it performed.
     pub time: Ps,
     /// By whom.
@@ -146,7 +146,7 @@ pub struct Seen {
 }
 
 /// What a write is called by who sent it.
-pub fn cause_name(cause: WriteCause) -> &'static str {
+pub(super) fn cause_name(cause: WriteCause) -> &'static str {
     match cause {
         WriteCause::Eviction => "caches: eviction",
         WriteCause::Flush => "caches: flush",
@@ -160,7 +160,7 @@ pub fn cause_name(cause: WriteCause) -> &'static str {
 
 impl Events {
     /// Of a run that kept its trace and its times.
-    pub fn of(resolved: &Resolved, report: &RunReport, trace: &Trace) -> Events {
+    pub(super) fn of(resolved: &Resolved, report: &RunReport, trace: &Trace) -> Events {
         let sorted = |times: &Vec<Ps>| {
             let mut times = times.clone();
             times.sort_unstable();

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Rows of one run at most: the viewer is for looking at single instructions.
-pub const MOST: usize = 100_000;
+pub(super) const MOST: usize = 100_000;
 
 /// One row.
 struct Row {
@@ -26,7 +26,7 @@ struct Row {
 /// instruction acting), `C` complete and waiting for its turn to commit; of what goes to the store queue then `Q` until it leaves it; of a
 /// store to persistent memory `P` performed and not yet accepted by the controller, `M` accepted and not yet durable. A stall is a row of
 /// its own, with stage `W`.
-pub fn konata(e: &Events) -> Option<String> {
+pub(super) fn konata(e: &Events) -> Option<String> {
     let stalls: usize = e.stalls.iter().map(Vec::len).sum();
     let passed: usize = e.passages.iter().map(Vec::len).sum();
     if passed + e.stores.len() + stalls > MOST {

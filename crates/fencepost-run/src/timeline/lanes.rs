@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 /// A stretch of time, and what it is about.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub(super) struct Stretch {
     /// When it begins.
     pub from: Ps,
     /// When it ends.
@@ -17,14 +17,14 @@ pub struct Stretch {
 
 /// Stretches with their lanes.
 #[derive(Debug)]
-pub struct Lanes {
+pub(super) struct Lanes {
     placed: Vec<(usize, Stretch)>,
     count: usize,
 }
 
 impl Lanes {
     /// Puts each stretch, by its begin, on the lowest lane that is free then.
-    pub fn of(mut stretches: Vec<Stretch>) -> Lanes {
+    pub(super) fn of(mut stretches: Vec<Stretch>) -> Lanes {
         stretches.sort_by_key(|s| (s.from, s.to, s.what));
         let mut busy: BinaryHeap<Reverse<(Ps, usize)>> = BinaryHeap::new();
         let mut free: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
@@ -47,11 +47,11 @@ impl Lanes {
         Lanes { placed, count }
     }
     /// Number of lanes.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.count
     }
     /// Every stretch with its lane, by begin.
-    pub fn drain(&mut self) -> impl Iterator<Item = (usize, Stretch)> + '_ {
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (usize, Stretch)> + '_ {
         self.placed.drain(..)
     }
 }

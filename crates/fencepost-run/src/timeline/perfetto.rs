@@ -27,7 +27,7 @@ const LANES: u64 = 1 << 20;
 const READS: u64 = 1 << 40;
 
 /// The trace, as a file holds it.
-pub fn perfetto(e: &Events) -> Vec<u8> {
+pub(super) fn perfetto(e: &Events) -> Vec<u8> {
     let mut out = Writer::default();
     processes(&mut out, e);
     threads(&mut out, e);

@@ -4,7 +4,7 @@ use prost::Message;
 
 /// One packet; a trace file is a sequence of them as field 1.
 #[derive(Clone, PartialEq, Message)]
-pub struct TracePacket {
+pub(super) struct TracePacket {
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
     #[prost(uint32, optional, tag = "10")]
@@ -19,7 +19,7 @@ pub struct TracePacket {
 
 /// A track: of a process, of a thread, of a counter, or below another one.
 #[derive(Clone, PartialEq, Message)]
-pub struct TrackDescriptor {
+pub(super) struct TrackDescriptor {
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
     #[prost(string, optional, tag = "2")]
@@ -35,7 +35,7 @@ pub struct TrackDescriptor {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct ProcessDescriptor {
+pub(super) struct ProcessDescriptor {
     #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
     #[prost(string, optional, tag = "6")]
@@ -43,7 +43,7 @@ pub struct ProcessDescriptor {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct ThreadDescriptor {
+pub(super) struct ThreadDescriptor {
     #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
     #[prost(int32, optional, tag = "2")]
@@ -53,14 +53,14 @@ pub struct ThreadDescriptor {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct CounterDescriptor {
+pub(super) struct CounterDescriptor {
     #[prost(string, optional, tag = "6")]
     pub unit_name: Option<String>,
 }
 
 /// A slice's begin or end, an instant, or a value of a counter.
 #[derive(Clone, PartialEq, Message)]
-pub struct TrackEvent {
+pub(super) struct TrackEvent {
     #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<DebugAnnotation>,
     #[prost(enumeration = "Type", optional, tag = "9")]
@@ -91,7 +91,7 @@ pub enum Type {
 
 /// A named value of an event.
 #[derive(Clone, PartialEq, Message)]
-pub struct DebugAnnotation {
+pub(super) struct DebugAnnotation {
     #[prost(uint64, optional, tag = "3")]
     pub uint_value: Option<u64>,
     #[prost(string, optional, tag = "6")]

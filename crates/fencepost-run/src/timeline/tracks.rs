@@ -11,7 +11,7 @@ const QUANTUM: u64 = 100;
 
 /// The columns. Those of one table have one length.
 #[derive(Serialize)]
-pub struct Tracks {
+pub(super) struct Tracks {
     quantum_ps: u64,
     /// Names of the causes of stalls.
     causes: Vec<&'static str>,
@@ -68,7 +68,7 @@ struct Marks {
 }
 
 /// Steps of the page that a time is.
-pub fn step(t: Ps) -> u64 {
+pub(super) fn step(t: Ps) -> u64 {
     t.0 / QUANTUM
 }
 
@@ -76,7 +76,7 @@ pub fn step(t: Ps) -> u64 {
 ///
 /// # Errors
 /// Compression fails, which it does not.
-pub fn tracks(e: &Events) -> io::Result<Tracks> {
+pub(super) fn tracks(e: &Events) -> io::Result<Tracks> {
     let stalls = e.stalls.iter().map(|each| {
         Ok([
             rising(each.iter().map(|s| step(s.from)))?,

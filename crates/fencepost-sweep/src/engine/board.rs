@@ -9,7 +9,7 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What a worker does with a cell.
-pub enum Turn {
+pub(super) enum Turn {
     /// It is the first to ask for this run, or asks again for one that ended in this call.
     Mine {
         /// Whether it ended in this call.
@@ -35,14 +35,14 @@ struct State {
 }
 
 /// The cells of one call.
-pub struct Board {
+pub(super) struct Board {
     cells: usize,
     remembers: bool,
     state: Mutex<State>,
 }
 impl Board {
     /// So many cells; with `remembers`, results are held in memory for equal cells.
-    pub fn new(cells: usize, remembers: bool) -> Board {
+    pub(super) fn new(cells: usize, remembers: bool) -> Board {
         Board {
             cells,
             remembers,
@@ -53,7 +53,7 @@ impl Board {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
     /// The next cell; those that other processes run come last, again and again until they are finished. `None` when none is left.
-    pub fn next(&self, is_over: &dyn Fn() -> bool) -> Option<usize> {
+    pub(super) fn next(&self, is_over: &dyn Fn() -> bool) -> Option<usize> {
         let mut state = self.state();
         if state.next < self.cells {
             state.next += 1;
@@ -67,7 +67,7 @@ impl Board {
         Some(cell)
     }
     /// A worker has resolved a cell to this run.
-    pub fn begin(&self, key: &str, cell: usize) -> Turn {
+    pub(super) fn begin(&self, key: &str, cell: usize) -> Turn {
         let mut state = self.state();
         if let Some(result) = state.known.get(key) {
             return Turn::Known(Box::new(result.clone()));
@@ -82,13 +82,13 @@ impl Board {
         }
     }
     /// Another process has claimed the run: its cells come again later.
-    pub fn put_back(&self, key: &str) {
+    pub(super) fn put_back(&self, key: &str) {
         let mut state = self.state();
         let cells = state.running.remove(key).unwrap_or_default();
         state.later.extend(cells);
     }
-    /// The run has ended; the answer is the cells that ask for it.
-    pub fn end(&self, key: &str, result: Option<&RunResult>) -> Vec<usize> {
+    /// The run has ended; returns the cells that ask for it.
+    pub(super) fn end(&self, key: &str, result: Option<&RunResult>) -> Vec<usize> {
         let mut state = self.state();
         if let Some(result) = result.filter(|_| self.remembers) {
             state.known.insert(key.to_owned(), result.clone());

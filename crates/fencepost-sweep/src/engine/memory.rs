@@ -12,20 +12,20 @@ pub fn default_bound() -> Option<u64> {
 }
 
 /// Counts the runs under way.
-pub struct Memory {
+pub(super) struct Memory {
     bound: Option<u64>,
     running: Mutex<u64>,
 }
 impl Memory {
     /// A bound in bytes.
-    pub fn new(bound: Option<u64>) -> Memory {
+    pub(super) fn new(bound: Option<u64>) -> Memory {
         Memory {
             bound,
             running: Mutex::new(0),
         }
     }
     /// Waits until one more run fits. The first always does.
-    pub fn admit(&self, is_over: &dyn Fn() -> bool) -> Admitted<'_> {
+    pub(super) fn admit(&self, is_over: &dyn Fn() -> bool) -> Admitted<'_> {
         loop {
             let mut running = self.running.lock().unwrap_or_else(|e| e.into_inner());
             if fits(*running, resident(), self.bound) || is_over() {
@@ -39,7 +39,7 @@ impl Memory {
 }
 
 /// A run that is under way.
-pub struct Admitted<'a>(&'a Memory);
+pub(super) struct Admitted<'a>(&'a Memory);
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         *self.0.running.lock().unwrap_or_else(|e| e.into_inner()) -= 1;

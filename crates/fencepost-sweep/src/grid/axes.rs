@@ -5,11 +5,11 @@ use super::request::{check_name, check_value};
 use fencepost_run::BadInput;
 
 /// What one value of an axis sets.
-pub type Setting = Vec<(String, Scalar)>;
+pub(super) type Setting = Vec<(String, Scalar)>;
 
 /// An axis with its values.
 #[derive(Clone, Debug)]
-pub struct Axis {
+pub(super) struct Axis {
     /// Its name, for messages.
     pub name: String,
     /// Where it stands.
@@ -20,7 +20,7 @@ pub struct Axis {
 
 /// Values of an axis.
 #[derive(Clone, Debug)]
-pub enum Values {
+pub(super) enum Values {
     /// One after the other.
     Listed(Vec<Setting>),
     /// Anything between two numbers of one unit; only a Latin hypercube takes these.
@@ -29,7 +29,7 @@ pub enum Values {
 
 /// A stretch of numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Between {
+pub(super) struct Between {
     /// First.
     pub from: f64,
     /// Last.
@@ -50,7 +50,7 @@ impl Axis {
     ///
     /// # Errors
     /// An unknown name or value, with its place.
-    pub fn read(name: &str, node: &Node, sampled: bool) -> Result<Axis, BadInput> {
+    pub(super) fn read(name: &str, node: &Node, sampled: bool) -> Result<Axis, BadInput> {
         let tables = |list: &[Node]| !list.is_empty() && list.iter().all(|n| matches!(n.kind, Kind::Table(_)));
         let values = match &node.kind {
             // The axis has a name of its own, and every value sets several things.
@@ -79,7 +79,7 @@ impl Axis {
         })
     }
     /// The values of an axis that has a list of them.
-    pub fn listed(&self) -> &[Setting] {
+    pub(super) fn listed(&self) -> &[Setting] {
         match &self.values {
             Values::Listed(list) => list,
             Values::Between(_) => &[],
@@ -94,7 +94,7 @@ fn known(name: &str, node: &Node) -> Result<Scalar, BadInput> {
 }
 
 /// A table of several settings that go together.
-pub fn several(node: &Node) -> Result<Setting, BadInput> {
+pub(super) fn several(node: &Node) -> Result<Setting, BadInput> {
     let one = |(name, n): &(String, Node)| {
         check_name(n, name)?;
         Ok((name.clone(), known(name, n)?))

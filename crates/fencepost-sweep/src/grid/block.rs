@@ -8,7 +8,7 @@ use fencepost_run::BadInput;
 
 /// How axes are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(super) enum Form {
     /// Every value with every other.
     Product,
     /// First with first, second with second.
@@ -24,7 +24,7 @@ pub enum Form {
 
 /// One block.
 #[derive(Clone, Debug)]
-pub struct Block {
+pub(super) struct Block {
     form: Form,
     axes: Vec<Axis>,
     /// Which cells are meant.
@@ -36,7 +36,7 @@ impl Block {
     ///
     /// # Errors
     /// What is wrong with it, with its place.
-    pub fn read(form: &str, node: &Node) -> Result<Block, BadInput> {
+    pub(super) fn read(form: &str, node: &Node) -> Result<Block, BadInput> {
         let mut conditions = Conditions::default();
         let (mut axes, mut samples, mut seed) = (Vec::new(), None, 1);
         for (key, n) in node.entries(&format!("[[{form}]]"))? {
@@ -62,7 +62,7 @@ impl Block {
     ///
     /// # Errors
     /// What is wrong with it, with its place.
-    pub fn cell(node: &Node) -> Result<Block, BadInput> {
+    pub(super) fn cell(node: &Node) -> Result<Block, BadInput> {
         let axes = several(node)?.into_iter().map(|(name, value)| Axis {
             node: node.clone(),
             values: Values::Listed(vec![vec![(name.clone(), value)]]),
@@ -75,7 +75,7 @@ impl Block {
         })
     }
     /// A block of one cell that sets nothing.
-    pub fn single() -> Block {
+    pub(super) fn single() -> Block {
         Block {
             form: Form::Product,
             axes: Vec::new(),
@@ -83,7 +83,7 @@ impl Block {
         }
     }
     /// Everything that its cells set.
-    pub fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         let of = |a: &Axis| match &a.values {
             Values::Listed(list) => list.iter().flatten().map(|s| s.0.clone()).collect(),
             Values::Between(_) => vec![a.name.clone()],
@@ -91,7 +91,7 @@ impl Block {
         self.axes.iter().flat_map(of).collect()
     }
     /// Number of cells, those that conditions leave out included.
-    pub fn cells(&self) -> u128 {
+    pub(super) fn cells(&self) -> u128 {
         let lengths = || self.axes.iter().map(|a| a.listed().len() as u128);
         match self.form {
             Form::Product => lengths().try_fold(1u128, u128::checked_mul).unwrap_or(u128::MAX),
@@ -100,7 +100,7 @@ impl Block {
         }
     }
     /// What a cell sets. The last axis moves fastest.
-    pub fn settings(&self, cell: u64) -> Setting {
+    pub(super) fn settings(&self, cell: u64) -> Setting {
         let mut left = cell;
         let mut out: Vec<Setting> = Vec::with_capacity(self.axes.len());
         for (number, axis) in self.axes.iter().enumerate().rev() {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The cells that are meant.
 #[derive(Clone, Debug, Default)]
-pub struct Conditions {
+pub(super) struct Conditions {
     only: Vec<Match>,
     skip: Vec<Match>,
 }
@@ -32,7 +32,7 @@ impl Conditions {
     ///
     /// # Errors
     /// An unknown name, or a test that is none, with its place.
-    pub fn read(&mut self, key: &str, node: &Node) -> Result<bool, BadInput> {
+    pub(super) fn read(&mut self, key: &str, node: &Node) -> Result<bool, BadInput> {
         let list = match key {
             "only" => &mut self.only,
             "skip" => &mut self.skip,
@@ -45,7 +45,7 @@ impl Conditions {
         Ok(true)
     }
     /// Whether a cell with these values is meant. What a cell does not set matches nothing.
-    pub fn hold(&self, values: &BTreeMap<&str, &Scalar>) -> bool {
+    pub(super) fn hold(&self, values: &BTreeMap<&str, &Scalar>) -> bool {
         let all = |m: &Match| {
             m.iter()
                 .all(|(name, test)| values.get(name.as_str()).is_some_and(|v| test.holds(v)))

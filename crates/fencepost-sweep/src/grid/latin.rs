@@ -5,11 +5,11 @@ use super::node::Scalar;
 use fencepost_kernel::rng;
 
 /// What an axis is in one of `samples` samples; `axis` numbers it.
-pub fn sample(axis: &Axis, number: u64, seed: u64, samples: u64, i: u64) -> Setting {
+pub(super) fn sample(axis: &Axis, number: u64, seed: u64, samples: u64, i: u64) -> Setting {
     let part = permuted(&[seed, number], samples, i);
     match &axis.values {
         // A list that is shorter than the samples comes round as evenly as can be.
-        Values::Listed(list) => list[(part as u128 * list.len() as u128 / u128::from(samples)) as usize].clone(),
+        Values::Listed(list) => list[(u128::from(part) * list.len() as u128 / u128::from(samples)) as usize].clone(),
         Values::Between(b) => {
             let within = (rng::hash(&[seed, number, i, 1]) >> 11) as f64 / (1u64 << 53) as f64;
             vec![(axis.name.clone(), at(b, (part as f64 + within) / samples as f64))]

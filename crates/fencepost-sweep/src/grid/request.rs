@@ -17,7 +17,7 @@ fn is_label(name: &str) -> bool {
 }
 
 /// Whether an axis of this name exists; names of parameters are `section.key`, as `config show` prints them.
-pub fn check_name(node: &Node, name: &str) -> Result<(), BadInput> {
+pub(super) fn check_name(node: &Node, name: &str) -> Result<(), BadInput> {
     if OF_RUN.contains(&name) || is_label(name) {
         return Ok(());
     }
@@ -43,7 +43,7 @@ pub fn check_name(node: &Node, name: &str) -> Result<(), BadInput> {
 }
 
 /// Whether a value names something that exists, where that can be told before any run is resolved.
-pub fn check_value(node: &Node, name: &str, value: &Scalar) -> Result<(), BadInput> {
+pub(super) fn check_value(node: &Node, name: &str, value: &Scalar) -> Result<(), BadInput> {
     let mut probe = Request::default();
     set(&mut probe, name, value).map_err(|e| placed(node, e))?;
     let Scalar::Text(text) = value else { return Ok(()) };
@@ -78,7 +78,7 @@ fn placed(node: &Node, e: BadInput) -> BadInput {
 ///
 /// # Errors
 /// A value of the wrong kind.
-pub fn set(request: &mut Request, name: &str, value: &Scalar) -> Result<(), BadInput> {
+pub(super) fn set(request: &mut Request, name: &str, value: &Scalar) -> Result<(), BadInput> {
     let wrong = |wanted: &str| BadInput::new(format!("`{name}` must be {wanted}, not `{value}`"));
     let text = || match value {
         Scalar::Text(t) => Ok(t.clone()),

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 /// A whole number, digits perhaps grouped by `_`.
-pub fn count(text: &str) -> Result<u32, String> {
+pub(super) fn count(text: &str) -> Result<u32, String> {
     let digits = text.replace('_', "");
     if let Ok(n) = digits.parse() {
         return Ok(n);
@@ -19,7 +19,7 @@ pub fn count(text: &str) -> Result<u32, String> {
 }
 
 /// A number of runs at a time.
-pub fn parallel(text: &str) -> Result<NonZeroUsize, String> {
+pub(super) fn parallel(text: &str) -> Result<NonZeroUsize, String> {
     const MOST: usize = 1024;
     match text.parse::<NonZeroUsize>() {
         Ok(n) if n.get() <= MOST => Ok(n),
@@ -30,7 +30,7 @@ pub fn parallel(text: &str) -> Result<NonZeroUsize, String> {
 }
 
 /// A name, alone or in a list; blanks around it do not belong to it.
-pub fn name(text: &str) -> Result<String, String> {
+pub(super) fn name(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("a name is missing".into()),
         name => Ok(name.to_owned()),
@@ -38,14 +38,14 @@ pub fn name(text: &str) -> Result<String, String> {
 }
 
 /// A seed.
-pub fn seed(text: &str) -> Result<u64, String> {
+pub(super) fn seed(text: &str) -> Result<u64, String> {
     text.replace('_', "")
         .parse()
         .map_err(|_| format!("a whole number from 0 to {} is expected", u64::MAX))
 }
 
 /// Crash points to examine.
-pub fn points(text: &str) -> Result<u64, String> {
+pub(super) fn points(text: &str) -> Result<u64, String> {
     match text.replace('_', "").parse() {
         Ok(0) => Err("a check needs at least 1 crash point; without --points it examines up to 20000".into()),
         Ok(n) => Ok(n),
@@ -56,7 +56,7 @@ pub fn points(text: &str) -> Result<u64, String> {
 }
 
 /// One part of many, `I/N` with I from 1 to N.
-pub fn shard(text: &str) -> Result<(u64, u64), String> {
+pub(super) fn shard(text: &str) -> Result<(u64, u64), String> {
     let parts = text
         .split_once('/')
         .and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
@@ -67,7 +67,7 @@ pub fn shard(text: &str) -> Result<(u64, u64), String> {
 }
 
 /// An amount of memory, such as 512MiB or 8GiB.
-pub fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
     let split = UNITS
         .iter()

@@ -6,7 +6,7 @@ use fencepost_run::short;
 use std::fmt::Write as _;
 
 /// The verdict on a run's crash states, for people.
-pub fn check_text(c: &Check) -> String {
+pub(super) fn check_text(c: &Check) -> String {
     let contract = c.contract.as_deref().unwrap_or("?");
     let order = match c.conforms {
         Some(true) => format!("as contract `{contract}` allows"),

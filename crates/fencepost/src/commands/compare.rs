@@ -21,7 +21,7 @@ use fencepost_table::Format;
 use std::collections::BTreeMap;
 
 /// Runs programs on several designs.
-pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
     let base = Request {
         check: args.check,
         cycles: args.work.cycles,

@@ -9,7 +9,7 @@ use fencepost_run::config::{OneValue, Resolved, difference, document, one_value}
 use fencepost_run::request::Request;
 
 /// Shows or compares configurations.
-pub fn config(command: &ConfigCommand, out: &Out) -> Result<u8, LabError> {
+pub(super) fn config(command: &ConfigCommand, out: &Out) -> Result<u8, LabError> {
     match command {
         ConfigCommand::Show(args) if args.program.contains('.') => {
             let request = Request {

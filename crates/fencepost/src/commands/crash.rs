@@ -24,7 +24,7 @@ use std::time::Instant;
 const NOTHING: u8 = 2;
 
 /// Explores crash states.
-pub fn crash(args: &CrashArgs, progress: &CrashPoints, out: &Out) -> Result<u8, LabError> {
+pub(super) fn crash(args: &CrashArgs, progress: &CrashPoints, out: &Out) -> Result<u8, LabError> {
     let Some(program) = &args.program else {
         return super::external::crash(args, out);
     };
@@ -64,7 +64,7 @@ pub fn crash(args: &CrashArgs, progress: &CrashPoints, out: &Out) -> Result<u8, 
     let told = text(&found);
     args.ci.write(&Checked {
         subject: &found.program,
-        contract: &found.contract.to_string(),
+        contract: &found.contract.clone(),
         verdict: found.verdict,
         why: found.witness.as_ref().map(|w| w.why.as_str()),
         lines: found.witness.as_ref().map_or(&[], |w| &w.source),
@@ -174,7 +174,7 @@ fn text(c: &CrashOutcome) -> String {
 }
 
 /// Runs recovery again on one crash state.
-pub fn replay(id: &str, file: Option<&Path>, out: &Out) -> Result<u8, LabError> {
+pub(super) fn replay(id: &str, file: Option<&Path>, out: &Out) -> Result<u8, LabError> {
     if is_image_id(id) {
         return super::external::replay(id, file, out);
     }

@@ -24,7 +24,7 @@ fn log_file(log: Option<&String>) -> Result<PathBuf, BadInput> {
 }
 
 /// Runs the user's recovery on the crash images of a recorded log.
-pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
     let x = &args.external;
     let log = log_file(args.common.log.as_ref())?;
     let of_words = |name: &str| contract_of_words(name, args.line_order.map(Into::into), args.grain.into());
@@ -176,7 +176,7 @@ fn failing(w: &ExternalWitness) -> String {
 }
 
 /// Writes a failing image again, and runs recovery on it.
-pub fn replay(id: &str, file: Option<&Path>, out: &Out) -> Result<u8, LabError> {
+pub(super) fn replay(id: &str, file: Option<&Path>, out: &Out) -> Result<u8, LabError> {
     let r = replay_image(id, file.unwrap_or(Path::new("crash.img")))?;
     out.document(&r, || {
         let why = r.why.as_ref().map(|w| format!("why: {w}\n")).unwrap_or_default();
@@ -192,7 +192,7 @@ pub fn replay(id: &str, file: Option<&Path>, out: &Out) -> Result<u8, LabError> 
 const LOGGED_POINTS: u64 = 1_000;
 
 /// Runs a recorded log on a design.
-pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     let check = match (args.check, &args.recovery.recover) {
         (false, None) => None,
         (false, Some(_)) => return Err(BadInput::new("--recover belongs to --check").into()),
@@ -263,7 +263,7 @@ fn run_text(r: &LoggedRun) -> String {
 }
 
 /// Records an unmodified program.
-pub fn record(args: &RecordArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn record(args: &RecordArgs, out: &Out) -> Result<u8, LabError> {
     let found = lab_record(&RecordRequest {
         command: args.command.clone(),
         pm: args.pm.clone(),

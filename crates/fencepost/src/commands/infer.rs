@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Searches the joint readings of a paper.
-pub fn infer(args: &InferArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn infer(args: &InferArgs, out: &Out) -> Result<u8, LabError> {
     let default = || PathBuf::from("runs").join(format!("{}-infer", args.paper));
     let root = args.output.clone().unwrap_or_else(default);
     let store = Store::open(&root)?;

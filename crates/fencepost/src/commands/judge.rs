@@ -10,7 +10,7 @@ use fencepost_run::judge::{Judged, judge as lab_judge};
 use std::time::Instant;
 
 /// Judges a recorded log.
-pub fn judge(args: &JudgeArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn judge(args: &JudgeArgs, out: &Out) -> Result<u8, LabError> {
     let begun = Instant::now();
     let order = args.line_order.map(Into::into);
     let judged = lab_judge(&args.file, &args.contract, args.complete, order)?;

@@ -8,7 +8,7 @@ use fencepost_run::{LabError, cite as lab_cite, cost as lab_cost};
 use std::fmt::Write as _;
 
 /// `list`.
-pub fn list(kind: Option<&str>, out: &Out) -> Result<u8, LabError> {
+pub(super) fn list(kind: Option<&str>, out: &Out) -> Result<u8, LabError> {
     let sections = listing::list(kind)?;
     out.document(&sections, || {
         let mut text = String::new();
@@ -28,7 +28,7 @@ pub fn list(kind: Option<&str>, out: &Out) -> Result<u8, LabError> {
 }
 
 /// `cost`.
-pub fn cost(design: Option<&str>, machine: &str, sets: &[String], out: &Out) -> Result<u8, LabError> {
+pub(super) fn cost(design: Option<&str>, machine: &str, sets: &[String], out: &Out) -> Result<u8, LabError> {
     let costs = lab_cost::cost(design, machine, sets)?;
     out.document(&costs, || {
         let mut text = String::new();
@@ -69,7 +69,7 @@ pub fn cost(design: Option<&str>, machine: &str, sets: &[String], out: &Out) -> 
 }
 
 /// `cite`.
-pub fn cite(design: &str, out: &Out) -> Result<u8, LabError> {
+pub(super) fn cite(design: &str, out: &Out) -> Result<u8, LabError> {
     let c = lab_cite::cite(design)?;
     out.document(&c, || match c.bibtex.is_empty() {
         true => format!("`{}` is nobody's in particular: {}\n", c.design, c.summary),

@@ -10,7 +10,7 @@ use fencepost_run::{BadInput, LabError};
 use std::fmt::Write as _;
 
 /// Judges tests by models and contracts.
-pub fn litmus(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn litmus(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
     if let Some(folder) = &args.generate {
         return litmus_make::generate(folder, args, out);
     }

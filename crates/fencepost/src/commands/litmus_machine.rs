@@ -33,7 +33,7 @@ struct Record {
 }
 
 /// Runs every test on every design.
-pub fn run(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn run(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
     let infos = chosen(&args.design)?;
     let files = files::tests(&args.files)?;
     let tried = Sweep {

@@ -16,7 +16,7 @@ fn write(path: &Path, text: &str) -> Result<(), LabError> {
 }
 
 /// Writes the generated suite into a folder, with what every model says.
-pub fn generate(folder: &Path, args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn generate(folder: &Path, args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
     let size = Size {
         edges: usize::from(args.edges),
         threads: usize::from(args.threads),
@@ -40,7 +40,7 @@ pub fn generate(folder: &Path, args: &LitmusArgs, out: &Out) -> Result<u8, LabEr
 }
 
 /// Rewrites what tests expect.
-pub fn promote_all(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn promote_all(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
     let (mut changed, mut skipped) = (0, 0);
     for file in files::tests(&args.files)? {
         let old = input::read(&file, LARGEST)?;
@@ -61,7 +61,7 @@ pub fn promote_all(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
 }
 
 /// The smallest tests that tell two contracts apart.
-pub fn tell_apart(pair: &str, folder: Option<&Path>, out: &Out) -> Result<u8, LabError> {
+pub(super) fn tell_apart(pair: &str, folder: Option<&Path>, out: &Out) -> Result<u8, LabError> {
     let contract = |name: &str| match name.parse() {
         Ok(Judge::Contract(kind)) => Ok(kind),
         _ => {
@@ -116,7 +116,7 @@ fn draw_crash(folder: &Path, name: &str, text: &str, contract: ContractKind) -> 
 }
 
 /// Draws, for each test and model, an execution in which its condition holds.
-pub fn draw(args: &LitmusArgs, target: &Path, out: &Out) -> Result<u8, LabError> {
+pub(super) fn draw(args: &LitmusArgs, target: &Path, out: &Out) -> Result<u8, LabError> {
     let files = files::tests(&args.files)?;
     let svg = target.extension().is_some_and(|e| e == "svg");
     let dot = target.extension().is_some_and(|e| e == "dot");

@@ -42,7 +42,7 @@ struct Shown {
 }
 
 /// Runs every test on this CPU, one after the other: they need all of its cores.
-pub fn run(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn run(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
     let files = files::tests(&args.files)?;
     let records: Vec<Record> = files.iter().map(|f| of_file(f, args.rounds)).collect();
     out.document(&records, || text(&records))?;

@@ -7,7 +7,7 @@ use fencepost_papers::native::litmus::{Arithmetic, Litmus, Source, Step, When};
 use std::collections::BTreeMap;
 
 /// The test in the native runner's form.
-pub fn native(test: &Test, program: &Program<'_>, layout: &Layout) -> Result<Litmus, String> {
+pub(super) fn native(test: &Test, program: &Program<'_>, layout: &Layout) -> Result<Litmus, String> {
     let mut widths: BTreeMap<u64, u8> = BTreeMap::new();
     for event in program.paths.iter().flatten().flat_map(|p| &p.events) {
         let access = event.is_read() || event.is_write();

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// Requests of a file, back to back.
-pub fn memtrace(file: &Path, media: &str, commands: Option<&Path>, out: &Out) -> Result<u8, LabError> {
+pub(super) fn memtrace(file: &Path, media: &str, commands: Option<&Path>, out: &Out) -> Result<u8, LabError> {
     let m = run(file, media, commands)?;
     out.document(&m, || {
         let mut text = format!(
@@ -32,7 +32,7 @@ pub fn memtrace(file: &Path, media: &str, commands: Option<&Path>, out: &Out) ->
 }
 
 /// A trace of commands, judged.
-pub fn judge(file: &Path, media: &str, out: &Out) -> Result<u8, LabError> {
+pub(super) fn judge(file: &Path, media: &str, out: &Out) -> Result<u8, LabError> {
     let judged = judge_commands(file, media)?;
     out.document(&judged, || verdict(&judged))?;
     Ok(if judged.violations == 0 { CLEAN } else { VIOLATION })

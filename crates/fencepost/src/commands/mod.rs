@@ -33,8 +33,8 @@ use crate::progress::{CrashPoints, Waiting};
 use fencepost_run::{BadInput, LabError};
 use std::time::Duration;
 
-/// Runs a command; the answer is the exit code.
-pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
+/// Runs a command; returns the exit code.
+pub(crate) fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
     match command {
         Command::List { kind } => lists::list(kind.as_deref(), out),
         Command::Run(args) => run::run(args, out),

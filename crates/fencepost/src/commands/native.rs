@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs it.
-pub fn native(args: &NativeArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn native(args: &NativeArgs, out: &Out) -> Result<u8, LabError> {
     if let Some(file) = &args.calibrate {
         return native_machine::calibrated(file, &args.run.without(), out);
     }

@@ -13,17 +13,22 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// The programs that are compared where none is named.
-pub const PROGRAMS: &[&str] = &["sps", "hash", "cq"];
+pub(super) const PROGRAMS: &[&str] = &["sps", "hash", "cq"];
 
 /// Measures this machine and writes its file.
-pub fn calibrated(file: &Path, without: &[FlushWith], out: &Out) -> Result<u8, LabError> {
+pub(super) fn calibrated(file: &Path, without: &[FlushWith], out: &Out) -> Result<u8, LabError> {
     let found = calibrate(file, without)?;
     out.document(&found, || calibrated_text(&found))?;
     Ok(CLEAN)
 }
 
 /// Sets programs natively and simulated side by side.
-pub fn compared(programs: &[impl AsRef<str>], run: &NativeRun, machine: &str, out: &Out) -> Result<u8, LabError> {
+pub(super) fn compared(
+    programs: &[impl AsRef<str>],
+    run: &NativeRun,
+    machine: &str,
+    out: &Out,
+) -> Result<u8, LabError> {
     let requests: Vec<NativeRequest> = programs.iter().map(|p| run.request(p.as_ref())).collect();
     let found = side_by_side(&requests, machine)?;
     out.document(&found, || compared_text(&found))?;

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs it.
-pub fn net(args: &NetArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn net(args: &NetArgs, out: &Out) -> Result<u8, LabError> {
     let me = std::env::current_exe().map_err(|e| LabError::Internal(e.to_string()))?;
     fault::on_elsewhere();
     let child = |what: &str, client: &str| child(&me, what, client, args);
@@ -55,7 +55,7 @@ fn child(me: &Path, what: &str, client: &str, args: &NetArgs) -> Command {
 }
 
 /// Runs one of the processes that `net` starts.
-pub fn process(command: &NativeCommand) -> Result<u8, LabError> {
+pub(super) fn process(command: &NativeCommand) -> Result<u8, LabError> {
     crate::interrupt::say_nothing();
     match command {
         NativeCommand::NetServer {

@@ -20,7 +20,7 @@ struct Page {
 }
 
 /// Prints the completions of a shell; they know the names of designs, programs, machines, media, contracts and parameters.
-pub fn completions(shell: clap_complete::Shell, out: &Out) -> Result<u8, LabError> {
+pub(super) fn completions(shell: clap_complete::Shell, out: &Out) -> Result<u8, LabError> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut with_names(Cli::command())?, "fencepost", &mut text);
     let page = Page {
@@ -71,7 +71,7 @@ fn everywhere(command: Command, change: &dyn Fn(Arg) -> Arg) -> Command {
 }
 
 /// Prints the manual page of the command, or writes the pages of all its commands into a folder.
-pub fn man(folder: Option<&Path>, out: &Out) -> Result<u8, LabError> {
+pub(super) fn man(folder: Option<&Path>, out: &Out) -> Result<u8, LabError> {
     let mut command = Cli::command();
     command.build();
     let Some(folder) = folder else {

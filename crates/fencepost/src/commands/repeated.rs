@@ -19,7 +19,7 @@ use fencepost_sweep::tables;
 use fencepost_table::Format;
 
 /// Runs one program on one design with `seeds` seeds.
-pub fn run(args: &RunArgs, request: &Request, seeds: u64, out: &Out) -> Result<u8, LabError> {
+pub(super) fn run(args: &RunArgs, request: &Request, seeds: u64, out: &Out) -> Result<u8, LabError> {
     if let Some(format) = args.format {
         is_built(format)?;
     }

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 const LONGEST_NOTE: usize = 150;
 
 /// Reproduces one paper, or all.
-pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
     let known = names();
     let papers: Vec<&str> = match args.paper.as_str() {
         "all" => known.clone(),
@@ -76,7 +76,7 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
         ));
         let progress = Runs::new(out, paper);
         let result = lab_reproduce(&options, &|n| progress.total(n), &|cell, step| {
-            progress.step(cell, step)
+            progress.step(cell, step);
         });
         drop(progress);
         let result = result?;

@@ -27,7 +27,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 /// Runs one program on one design.
-pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     let Some(program) = &args.program else {
         return super::external::run(args, out);
     };

@@ -9,21 +9,21 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// Runs at a time: as asked, or one per host core.
-pub fn jobs(asked: Option<NonZeroUsize>) -> usize {
+pub(super) fn jobs(asked: Option<NonZeroUsize>) -> usize {
     asked
         .or_else(|| std::thread::available_parallelism().ok())
         .map_or(1, NonZeroUsize::get)
 }
 
 /// What to say of settings that are about what does not run.
-pub fn unused(settings: &[String]) -> Option<String> {
+pub(super) fn unused(settings: &[String]) -> Option<String> {
     let list = settings.join(", ");
     (!settings.is_empty())
         .then(|| format!("{list}: about a design or a program that does not run here, without effect"))
 }
 
 /// Writes a page or a picture.
-pub fn write(file: &Path, text: &str) -> Result<(), LabError> {
+pub(super) fn write(file: &Path, text: &str) -> Result<(), LabError> {
     std::fs::write(file, text).map_err(|why| LabError::File {
         action: "write",
         path: file.to_owned(),
@@ -32,7 +32,7 @@ pub fn write(file: &Path, text: &str) -> Result<(), LabError> {
 }
 
 /// Refuses a format that this build leaves out, before any work is done for it.
-pub fn is_built(format: Format) -> Result<(), LabError> {
+pub(super) fn is_built(format: Format) -> Result<(), LabError> {
     match format.is_built() {
         true => Ok(()),
         false => Err(unwritten(TableError::NotBuilt(format))),
@@ -40,7 +40,7 @@ pub fn is_built(format: Format) -> Result<(), LabError> {
 }
 
 /// Why a table was not written, as an error of the command.
-pub fn unwritten(e: TableError) -> LabError {
+pub(super) fn unwritten(e: TableError) -> LabError {
     match e {
         TableError::NotBuilt(_) => BadInput::new(e.to_string())
             .hint("install it with `--features arrow`, or take csv or json")
@@ -50,7 +50,7 @@ pub fn unwritten(e: TableError) -> LabError {
 }
 
 /// Prints a table on standard output. One that is not text does not go to a terminal.
-pub fn print_table(table: &Table, format: Format) -> Result<(), LabError> {
+pub(super) fn print_table(table: &Table, format: Format) -> Result<(), LabError> {
     if !format.is_text() && std::io::stdout().is_terminal() {
         let e = BadInput::new(format!("{format} is not text, and standard output is a terminal"));
         return Err(e.hint("write it to a folder with -o, or to a file").into());
@@ -59,6 +59,6 @@ pub fn print_table(table: &Table, format: Format) -> Result<(), LabError> {
 }
 
 /// Writes a table into a folder, under its name and the format's.
-pub fn write_table(store: &Store, name: &str, table: &Table, format: Format) -> Result<(), LabError> {
+pub(super) fn write_table(store: &Store, name: &str, table: &Table, format: Format) -> Result<(), LabError> {
     store.write(&format!("{name}.{format}"), &table.bytes(format).map_err(unwritten)?)
 }

@@ -44,7 +44,7 @@ struct Document {
 }
 
 /// Runs a grid.
-pub fn sweep(args: &SweepArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn sweep(args: &SweepArgs, out: &Out) -> Result<u8, LabError> {
     super::shared::is_built(args.how.format)?;
     let text = input::read(&args.grid, input::CONFIGURATION)?;
     let grid = Node::from_toml(&args.grid.to_string_lossy(), &text)?;
@@ -54,7 +54,7 @@ pub fn sweep(args: &SweepArgs, out: &Out) -> Result<u8, LabError> {
 }
 
 /// Runs designs with programs on machines, all of them where nothing is named.
-pub fn matrix(args: &MatrixArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn matrix(args: &MatrixArgs, out: &Out) -> Result<u8, LabError> {
     super::shared::is_built(args.how.format)?;
     let matrix = Matrix {
         designs: args.designs.clone(),

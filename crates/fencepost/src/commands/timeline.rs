@@ -32,7 +32,7 @@ struct Line {
 }
 
 /// Runs, and writes the page.
-pub fn timeline(args: &TimelineArgs, progress: &CrashPoints, out: &Out) -> Result<u8, LabError> {
+pub(super) fn timeline(args: &TimelineArgs, progress: &CrashPoints, out: &Out) -> Result<u8, LabError> {
     let (requests, opened) = asked(args)?;
     let runs: Vec<Timeline> = requests
         .iter()

@@ -9,7 +9,7 @@ use fencepost_run::request::Request;
 use fencepost_run::{LabError, short};
 
 /// Counts how the programs persist.
-pub fn whisper(args: &WhisperArgs, out: &Out) -> Result<u8, LabError> {
+pub(super) fn whisper(args: &WhisperArgs, out: &Out) -> Result<u8, LabError> {
     let lines = lab_whisper(&Request {
         design: args.design.clone(),
         machine: args.machine.clone(),

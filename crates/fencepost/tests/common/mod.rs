@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The command, not yet started.
-pub fn command(args: &[&str]) -> Command {
+pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
     command.args(args).env("NO_COLOR", "1");
     command
 }
 /// Runs it with these arguments, and replays what it found.
-pub fn fencepost(args: &[&str]) -> Output {
+pub(crate) fn fencepost(args: &[&str]) -> Output {
     let o = command(args).output().expect("the command starts");
     if args.first() != Some(&"replay") {
         replay_all(&o, Path::new("."));
@@ -21,7 +21,7 @@ pub fn fencepost(args: &[&str]) -> Output {
 }
 /// Replays every id that was printed, where the command ran: each must name a state that is violated again. So every id
 /// that a test of the command makes it print is replayed.
-pub fn replay_all(printed: &Output, folder: &Path) {
+pub(crate) fn replay_all(printed: &Output, folder: &Path) {
     let text = String::from_utf8_lossy(&printed.stdout);
     let mut ids = Vec::new();
     match serde_json::from_str(&text) {
@@ -56,21 +56,21 @@ fn collect_ids(value: &Value, ids: &mut Vec<String>) {
     }
 }
 /// Its exit code.
-pub fn code(o: &Output) -> i32 {
+pub(crate) fn code(o: &Output) -> i32 {
     o.status.code().expect("an exit code")
 }
 /// What it wrote to standard error.
-pub fn stderr(o: &Output) -> String {
+pub(crate) fn stderr(o: &Output) -> String {
     String::from_utf8_lossy(&o.stderr).into_owned()
 }
 /// The document that a command without bad input prints.
-pub fn json(args: &[&str]) -> Value {
+pub(crate) fn json(args: &[&str]) -> Value {
     let o = fencepost(&[args, &["--json"]].concat());
     assert!(code(&o) < 2, "{args:?}: {}", stderr(&o));
     serde_json::from_slice(&o.stdout).unwrap_or_else(|e| panic!("{args:?}: one document and nothing else: {e}"))
 }
 /// Refused as bad input, with all of these parts in the message, and nothing on standard output.
-pub fn refused(args: &[&str], parts: &[&str]) {
+pub(crate) fn refused(args: &[&str], parts: &[&str]) {
     let o = fencepost(args);
     let text = stderr(&o);
     assert_eq!(code(&o), 2, "{args:?}: {text}");
@@ -82,7 +82,7 @@ pub fn refused(args: &[&str], parts: &[&str]) {
 }
 
 /// Every file below a folder, without what runs cost on the host, which has files of its own.
-pub fn files(root: &Path) -> BTreeMap<String, String> {
+pub(crate) fn files(root: &Path) -> BTreeMap<String, String> {
     let mut out = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -100,25 +100,25 @@ pub fn files(root: &Path) -> BTreeMap<String, String> {
 }
 
 /// A folder of a test, removed with it.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 impl Folder {
     /// An empty folder.
-    pub fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         let dir = std::env::temp_dir().join(format!("fencepost-test-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir).expect("the temporary folder is writable");
         Folder(dir)
     }
     /// Its path.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
     /// Its path as an argument.
-    pub fn arg(&self) -> &str {
+    pub(crate) fn arg(&self) -> &str {
         self.0.to_str().expect("a path in UTF-8")
     }
     /// A file in it, as an argument.
-    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.0.join(name);
         std::fs::write(&path, content).expect("the temporary folder is writable");
         path.to_str().expect("a path in UTF-8").to_owned()

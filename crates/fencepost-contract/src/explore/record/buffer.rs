@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 const CAPACITY: usize = 48;
 
 /// Something that a thread does and that takes effect in program order with its stores.
-pub enum Effect {
+pub(super) enum Effect {
     /// A store of the low `width` bytes of `value`.
     Store {
         at: Addr,
@@ -27,21 +27,21 @@ pub enum Effect {
 
 /// The buffer of one thread. Loads look into it first; everything else leaves it in program order.
 #[derive(Default)]
-pub struct StoreBuffer {
+pub(super) struct StoreBuffer {
     entries: VecDeque<Effect>,
 }
 impl StoreBuffer {
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
-    pub fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.entries.len() >= CAPACITY
     }
-    pub fn push(&mut self, effect: Effect) {
+    pub(super) fn push(&mut self, effect: Effect) {
         self.entries.push_back(effect);
     }
     /// The oldest entry, with the loads that it answered.
-    pub fn pop(&mut self) -> Option<(Effect, Vec<Effect>)> {
+    pub(super) fn pop(&mut self) -> Option<(Effect, Vec<Effect>)> {
         let first = self.entries.pop_front()?;
         let mut answered = Vec::new();
         while matches!(self.entries.front(), Some(Effect::OwnLoad(_))) {
@@ -50,7 +50,7 @@ impl StoreBuffer {
         Some((first, answered))
     }
     /// The word at `at` as its owner sees it, if the buffer has a part of it.
-    pub fn forward(&self, at: Addr, memory: u64) -> Option<u64> {
+    pub(super) fn forward(&self, at: Addr, memory: u64) -> Option<u64> {
         let mut own = None;
         for entry in &self.entries {
             if let Effect::Store {

@@ -6,7 +6,7 @@ use fencepost_kernel::{HwThread, StoreId, TraceKind};
 
 impl Execution {
     /// Lets an effect of `thread` happen. Returns the store that it made.
-    pub fn happen(&mut self, thread: HwThread, effect: Effect) -> Option<StoreId> {
+    pub(super) fn happen(&mut self, thread: HwThread, effect: Effect) -> Option<StoreId> {
         match effect {
             Effect::Store {
                 at,
@@ -34,7 +34,7 @@ impl Execution {
         None
     }
     /// The oldest entry of the buffer of `thread` takes effect.
-    pub fn drain_one(&mut self, thread: HwThread) {
+    pub(super) fn drain_one(&mut self, thread: HwThread) {
         let Some((first, answered)) = self.thread(thread).buffer.pop() else {
             return;
         };
@@ -44,7 +44,7 @@ impl Execution {
         }
     }
     /// Everything in the buffer of `thread` takes effect.
-    pub fn drain(&mut self, thread: HwThread) {
+    pub(super) fn drain(&mut self, thread: HwThread) {
         while !self.threads[thread.index()].buffer.is_empty() {
             self.drain_one(thread);
         }

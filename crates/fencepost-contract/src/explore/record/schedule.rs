@@ -43,7 +43,7 @@ pub struct Schedule {
 }
 
 /// Why a thread hands over.
-pub enum Pause {
+pub(super) enum Pause {
     /// Another may run.
     Switch,
     /// It waits for a lock.
@@ -65,4 +65,4 @@ pub enum Pause {
     /// The recording takes too long.
     OutOfTime,
 }
-pub type Yielding = Yielder<(), Pause>;
+pub(super) type Yielding = Yielder<(), Pause>;

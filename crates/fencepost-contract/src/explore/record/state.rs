@@ -7,7 +7,7 @@ use fencepost_kernel::{
 
 /// What one thread is in the middle of.
 #[derive(Default)]
-pub struct ThreadState {
+pub(super) struct ThreadState {
     /// Its hardware transaction, with what it has overwritten.
     pub tx: Option<(TxId, Vec<Overwritten>)>,
     /// Its last transaction was aborted and it has not been told yet.
@@ -18,14 +18,14 @@ pub struct ThreadState {
     pub buffer: StoreBuffer,
 }
 /// A word as it was before a transaction wrote it.
-pub struct Overwritten {
+pub(super) struct Overwritten {
     at: Addr,
     value: u64,
     by: Option<StoreId>,
 }
 
 /// Everything the recorded threads share.
-pub struct Execution {
+pub(super) struct Execution {
     pub memory: Image,
     pub trace: Trace,
     pub threads: Vec<ThreadState>,
@@ -37,7 +37,7 @@ pub struct Execution {
 
 impl Execution {
     /// An execution that starts from `initial`, an image that keeps writers.
-    pub fn new(initial: &Image, threads: usize) -> Execution {
+    pub(super) fn new(initial: &Image, threads: usize) -> Execution {
         let memory = initial.clone();
         let trace = Trace {
             threads: threads as u32,
@@ -54,15 +54,15 @@ impl Execution {
         }
     }
     /// Appends an event of `thread`.
-    pub fn push(&mut self, thread: HwThread, kind: TraceKind) {
+    pub(super) fn push(&mut self, thread: HwThread, kind: TraceKind) {
         self.trace.push(thread, kind);
     }
     /// The state of `thread`.
-    pub fn thread(&mut self, thread: HwThread) -> &mut ThreadState {
+    pub(super) fn thread(&mut self, thread: HwThread) -> &mut ThreadState {
         &mut self.threads[thread.index()]
     }
     /// Enters a store of the whole word at `at` in the table and in memory; its event is the caller's business.
-    pub fn store(&mut self, thread: HwThread, at: Addr, value: u64, nt: bool, source: Place) -> StoreId {
+    pub(super) fn store(&mut self, thread: HwThread, at: Addr, value: u64, nt: bool, source: Place) -> StoreId {
         let id = StoreId::from_index(self.trace.stores.len()).expect("fewer than four billion stores");
         let (old, by) = (self.memory.word(at), self.memory.writer(at));
         let state = &mut self.threads[thread.index()];
@@ -82,7 +82,7 @@ impl Execution {
         id
     }
     /// `thread` begins a transaction.
-    pub fn begin(&mut self, thread: HwThread) -> TxId {
+    pub(super) fn begin(&mut self, thread: HwThread) -> TxId {
         self.transactions += 1;
         let id = TxId(self.transactions);
         self.thread(thread).tx = Some((id, Vec::new()));
@@ -90,13 +90,13 @@ impl Execution {
         id
     }
     /// `thread` commits its transaction, if it is in one.
-    pub fn commit(&mut self, thread: HwThread) {
+    pub(super) fn commit(&mut self, thread: HwThread) {
         if let Some((id, _)) = self.thread(thread).tx.take() {
             self.push(thread, TraceKind::TxCommit(id));
         }
     }
     /// `thread` aborts its transaction, if it is in one: memory is as before it.
-    pub fn abort(&mut self, thread: HwThread) {
+    pub(super) fn abort(&mut self, thread: HwThread) {
         if let Some((id, undo)) = self.thread(thread).tx.take() {
             for old in undo.iter().rev() {
                 self.memory.set_word(old.at, old.value, old.by);
@@ -107,7 +107,7 @@ impl Execution {
     }
     /// A range is bound, or once more. Queues and registers do not run out here: every range has a queue of its own, which
     /// promises the least.
-    pub fn bind(&mut self, span: Span) -> QueueId {
+    pub(super) fn bind(&mut self, span: Span) -> QueueId {
         if let Some(r) = self.ranges.iter_mut().find(|r| r.0 == span) {
             r.2 += 1;
             return r.1;
@@ -118,21 +118,21 @@ impl Execution {
         queue
     }
     /// One binding of a range is undone.
-    pub fn release(&mut self, span: Span) {
+    pub(super) fn release(&mut self, span: Span) {
         if let Some(r) = self.ranges.iter_mut().find(|r| r.0 == span) {
             r.2 -= 1;
         }
         self.ranges.retain(|r| r.2 > 0);
     }
     /// Notes that the running operation of `thread` is about to take a lock.
-    pub fn stamp(&mut self, thread: HwThread) {
+    pub(super) fn stamp(&mut self, thread: HwThread) {
         let now = self.trace.events.len() as u64;
         if let Some((_, stamp)) = &mut self.thread(thread).op {
             *stamp = Some(now);
         }
     }
     /// `thread` has executed operation `k`, which took its first lock at `stamp`.
-    pub fn end_op(&mut self, thread: HwThread, k: u32, outcome: Outcome, stamp: Option<u64>) {
+    pub(super) fn end_op(&mut self, thread: HwThread, k: u32, outcome: Outcome, stamp: Option<u64>) {
         let now = self.trace.events.len() as u64;
         self.push(thread, TraceKind::OpEnd(k));
         self.trace.ops.push(OpRecord {

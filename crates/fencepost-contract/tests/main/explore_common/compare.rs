@@ -5,7 +5,7 @@ use fencepost_contract::explore::{Enumerated, Explorer, Report, Verdict, plain, 
 use fencepost_contract::{Contract, ContractKind, ContractParams, CrashSpace, Grain, LineOrder};
 use fencepost_kernel::{Image, Stream};
 
-pub fn random_contract(rng: &mut Stream, kind: ContractKind) -> Contract {
+pub(crate) fn random_contract(rng: &mut Stream, kind: ContractKind) -> Contract {
     let line_order = [None, Some(LineOrder::Fifo), Some(LineOrder::Unordered)][rng.below(3) as usize];
     let grain = [Grain::Word, Grain::Word, Grain::Word, Grain::Line][rng.below(4) as usize];
     let buffered = [None, Some(true), Some(false)][rng.below(3) as usize];
@@ -45,7 +45,7 @@ fn expect(report: &Report, brute: &[Enumerated], what: &str) {
 }
 
 /// Both forms, with and without merging, in both orders, and on images; several failure points share a table. Whether it is broken.
-pub fn compare(space: &CrashSpace, recovery: &Nosy, what: &str) -> bool {
+pub(crate) fn compare(space: &CrashSpace, recovery: &Nosy, what: &str) -> bool {
     let brute = brute_force(space, recovery);
     let explorer = Explorer::new(space).prefix("test");
     let report = explorer.explore(&mut steps(recovery)).unwrap();
@@ -92,7 +92,7 @@ pub fn compare(space: &CrashSpace, recovery: &Nosy, what: &str) -> bool {
 }
 
 /// A random execution under a random form of a contract, with a random recovery. Whether it is broken.
-pub fn random_program(rng: &mut Stream, kind: ContractKind, what: &str) -> bool {
+pub(crate) fn random_program(rng: &mut Stream, kind: ContractKind, what: &str) -> bool {
     let (stores, words) = (3 + rng.below(10) as usize, 2 + rng.below(5));
     let trace = random_trace(rng, stores, words);
     let contract = random_contract(rng, kind);

@@ -10,7 +10,7 @@ use fencepost_kernel::{Addr, Flow, Image};
 const OUT: usize = 3;
 
 /// Runs the recovery on the images that the search hands out, several at a time; whether one of them is not survived.
-pub fn search(space: &CrashSpace, recovery: &Nosy, reported: bool) -> (bool, Progress) {
+pub(crate) fn search(space: &CrashSpace, recovery: &Nosy, reported: bool) -> (bool, Progress) {
     let (mut images, mut out): (_, Vec<Box<ImageJob>>) = (Images::new(space, reported), Vec::new());
     loop {
         let waits = match images.next_image() {

@@ -5,14 +5,14 @@ use fencepost_contract::{Axiom, CrashSpace, FailurePoint, Grain, GraphBuilder, W
 use fencepost_kernel::{Addr, At, CrashPoint, Flow, HwThread, Image, Mem, Violation};
 use std::panic::Location;
 
-pub fn flag(i: u64) -> Addr {
+pub(crate) fn flag(i: u64) -> Addr {
     Addr::pm(i * 128)
 }
-pub fn data(i: u64) -> Addr {
+pub(crate) fn data(i: u64) -> Addr {
     Addr::pm(i * 128 + 64)
 }
 /// One failure point at the end; `ordered`: each flag after its data.
-pub fn space(k: u64, ordered: bool) -> CrashSpace {
+pub(crate) fn space(k: u64, ordered: bool) -> CrashSpace {
     let mut g = GraphBuilder::new(Image::default(), Grain::Word);
     for i in 0..k {
         let mut write = |at, value| {
@@ -51,7 +51,7 @@ pub fn space(k: u64, ordered: bool) -> CrashSpace {
         history: Default::default(),
     }
 }
-pub fn check(m: &mut impl Mem<Dep = ()>, i: u64) -> Result<(), Violation> {
+pub(crate) fn check(m: &mut impl Mem<Dep = ()>, i: u64) -> Result<(), Violation> {
     if m.load(At::new(flag(i))).v == 1 && m.load(At::new(data(i))).v != 7 {
         return Err(Violation::at(flag(i), "token before value"));
     }
@@ -59,7 +59,7 @@ pub fn check(m: &mut impl Mem<Dep = ()>, i: u64) -> Result<(), Violation> {
 }
 type Start = fn(&CrashPoint) -> u64;
 /// One pair a step.
-pub fn by_steps(k: u64) -> Steps<u64, Start, impl Fn(&mut CrashMem<'_>, u64) -> Flow<u64>> {
+pub(crate) fn by_steps(k: u64) -> Steps<u64, Start, impl Fn(&mut CrashMem<'_>, u64) -> Flow<u64>> {
     Steps::new((|_| 0) as Start, move |m: &mut CrashMem<'_>, i| match check(m, i) {
         Ok(()) if i + 1 == k => Flow::Done(Ok(())),
         Ok(()) => Flow::Next(i + 1),
@@ -67,7 +67,7 @@ pub fn by_steps(k: u64) -> Steps<u64, Start, impl Fn(&mut CrashMem<'_>, u64) -> 
     })
 }
 /// A loop, with a mark each turn.
-pub fn with_cuts(k: u64, marks: bool) -> impl Fn(&mut CrashMem<'_>, &CrashPoint) -> Result<(), Violation> {
+pub(crate) fn with_cuts(k: u64, marks: bool) -> impl Fn(&mut CrashMem<'_>, &CrashPoint) -> Result<(), Violation> {
     move |m, _| {
         (0..k).try_for_each(|i| {
             if marks {
@@ -79,7 +79,7 @@ pub fn with_cuts(k: u64, marks: bool) -> impl Fn(&mut CrashMem<'_>, &CrashPoint)
 }
 
 /// One failure point, no order: `n` stores to lines of their own.
-pub fn loose(n: u64) -> CrashSpace {
+pub(crate) fn loose(n: u64) -> CrashSpace {
     let mut g = GraphBuilder::new(Image::default(), Grain::Word);
     for i in 0..n {
         g.node();

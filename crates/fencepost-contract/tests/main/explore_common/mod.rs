@@ -1,10 +1,10 @@
 //! Random executions, a nosy recovery, and brute force over all closed sets: what the explorer is held to.
 #![allow(dead_code)]
 
-pub mod compare;
-pub mod images;
-pub mod lines;
-pub mod sps;
+pub(crate) mod compare;
+pub(crate) mod images;
+pub(crate) mod lines;
+pub(crate) mod sps;
 
 use fencepost_contract::CrashSpace;
 use fencepost_contract::explore::{CrashMem, Enumerated, ImageMem, Recovery, enumerate};
@@ -15,12 +15,12 @@ use fencepost_kernel::{
 use std::panic::Location;
 
 /// Words of two lines and more: neighbours on a line, and lines of their own.
-pub fn word(i: u64) -> Addr {
+pub(crate) fn word(i: u64) -> Addr {
     Addr::pm(i / 2 * 64 + i % 2 * 8)
 }
 
 /// A random execution of up to `stores` persistent stores by up to three threads.
-pub fn random_trace(rng: &mut Stream, stores: usize, words: u64) -> Trace {
+pub(crate) fn random_trace(rng: &mut Stream, stores: usize, words: u64) -> Trace {
     let threads = 1 + rng.below(3) as usize;
     let mut b = Builder {
         trace: Trace {
@@ -122,15 +122,15 @@ impl Builder {
 
 /// A recovery that reads, copies, follows values as pointers, and in the end dislikes some of what it saw.
 #[derive(Clone)]
-pub struct Nosy {
+pub(crate) struct Nosy {
     pub script: Vec<(u64, u64, u8)>,
     pub words: u64,
     /// Which final sum is bad.
     pub bad: u8,
 }
-pub type NosyState = (usize, u8);
+pub(crate) type NosyState = (usize, u8);
 impl Nosy {
-    pub fn random(rng: &mut Stream, words: u64) -> Nosy {
+    pub(crate) fn random(rng: &mut Stream, words: u64) -> Nosy {
         let script = (0..2 + rng.below(7))
             .map(|_| (rng.below(words), rng.below(words), rng.below(6) as u8))
             .collect();
@@ -141,14 +141,14 @@ impl Nosy {
         }
     }
     /// What depends on the crash point: the number of acknowledged operations.
-    pub fn first(crash: &CrashPoint) -> NosyState {
+    pub(crate) fn first(crash: &CrashPoint) -> NosyState {
         (0, crash.acked.iter().sum::<u32>() as u8 & 15)
     }
-    pub fn step_on<M: Mem<Dep = ()>>(&self, m: &mut M, state: NosyState) -> Flow<NosyState> {
+    pub(crate) fn step_on<M: Mem<Dep = ()>>(&self, m: &mut M, state: NosyState) -> Flow<NosyState> {
         self.step_noting(m, state, &mut |_| {})
     }
     /// The same; `read` hears of every word that is loaded.
-    pub fn step_noting<M: Mem<Dep = ()>>(
+    pub(crate) fn step_noting<M: Mem<Dep = ()>>(
         &self,
         m: &mut M,
         (i, sum): NosyState,
@@ -189,7 +189,7 @@ impl Nosy {
         };
         Flow::Next((i + 1, sum))
     }
-    pub fn run<M: Mem<Dep = ()>>(&self, m: &mut M, crash: &CrashPoint, cuts: bool) -> Result<(), Violation> {
+    pub(crate) fn run<M: Mem<Dep = ()>>(&self, m: &mut M, crash: &CrashPoint, cuts: bool) -> Result<(), Violation> {
         let mut state = Nosy::first(crash);
         loop {
             if cuts {
@@ -213,13 +213,13 @@ impl Recovery for Nosy {
 }
 
 /// Every crash state of every failure point, one by one.
-pub fn brute_force(space: &CrashSpace, recovery: &Nosy) -> Vec<Enumerated> {
+pub(crate) fn brute_force(space: &CrashSpace, recovery: &Nosy) -> Vec<Enumerated> {
     let broken = |image: &Image, crash: &CrashPoint| recovery.run(&mut ImageMem::new(image), crash, false).is_err();
     enumerate(space, u64::MAX, broken).expect("few stores")
 }
 
 /// An operation record, for programs under test.
-pub fn op(thread: u32, k: u32, stamp: u64, words: [u64; 3]) -> OpRecord {
+pub(crate) fn op(thread: u32, k: u32, stamp: u64, words: [u64; 3]) -> OpRecord {
     OpRecord {
         thread,
         k,

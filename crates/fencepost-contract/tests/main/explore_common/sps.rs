@@ -6,7 +6,7 @@ use fencepost_kernel::{
 };
 
 /// x86 with flush and fence, memory controller inside the persistence domain.
-pub const X86: Dialect = Dialect {
+pub(crate) const X86: Dialect = Dialect {
     name: "x86",
     logging: Logging::Software,
     flush: Some(Flush::Clwb),
@@ -17,7 +17,7 @@ pub const X86: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 /// Persist barriers only.
-pub const BARRIERS: Dialect = Dialect {
+pub(crate) const BARRIERS: Dialect = Dialect {
     name: "barriers",
     flush: None,
     order: &[Fence::PersistBarrier],
@@ -30,7 +30,7 @@ pub const BARRIERS: Dialect = Dialect {
 
 /// What is wrong with the program.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Variant {
+pub(crate) enum Variant {
     Right,
     NoLogFlush,
     NoLogFence,
@@ -40,7 +40,7 @@ pub enum Variant {
 
 /// `cells` values in lines of their own; each operation swaps two of them.
 #[derive(Clone)]
-pub struct Sps {
+pub(crate) struct Sps {
     pub cells: u64,
     pub threads: u32,
     pub variant: Variant,
@@ -59,16 +59,16 @@ impl Sps {
 
 /// Rebuilding: the next thread whose log to roll back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Logs(u32);
+pub(crate) struct Logs(u32);
 /// Auditing: the next cell, and the range of histories (operations in lock order) that fit what was read so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Range {
+pub(crate) struct Range {
     cell: u64,
     low: u32,
     high: u32,
 }
 /// Per cell, its values and the number of operations after which it had each.
-pub struct Versions {
+pub(crate) struct Versions {
     cells: Vec<Vec<(u64, u32)>>,
     order: Vec<(u32, u32)>,
 }

@@ -9,7 +9,7 @@ use fencepost_contract::{Contract, ContractKind, ContractParams, LineOrder};
 use fencepost_kernel::{Fence, Flush, Stream};
 
 /// What programs of the x86 family are drawn from.
-pub const X86: Menu = Menu {
+pub(crate) const X86: Menu = Menu {
     threads: 2,
     ops: 4,
     locations: &["xa", "xb", "y"],
@@ -22,7 +22,7 @@ pub const X86: Menu = Menu {
 };
 
 /// A contract with this line order.
-pub fn ordered(kind: ContractKind, line_order: LineOrder) -> Contract {
+pub(crate) fn ordered(kind: ContractKind, line_order: LineOrder) -> Contract {
     Contract {
         kind,
         params: ContractParams {
@@ -33,7 +33,7 @@ pub fn ordered(kind: ContractKind, line_order: LineOrder) -> Contract {
 }
 
 /// Px86 without line order: axioms, machine and contract.
-pub fn px86_unordered(rng: &mut Stream, i: u64) {
+pub(crate) fn px86_unordered(rng: &mut Stream, i: u64) {
     let shape = random::shape(&X86, rng);
     let machine = Machine::new(&shape, LineOrder::Unordered);
     let operational = machine.crash_states();
@@ -51,7 +51,7 @@ pub fn px86_unordered(rng: &mut Stream, i: u64) {
 }
 
 /// Px86 with line order and non-temporal stores: machine and contract.
-pub fn px86_ordered(rng: &mut Stream, i: u64) {
+pub(crate) fn px86_ordered(rng: &mut Stream, i: u64) {
     let shape = random::shape(&Menu { nt: true, ..X86 }, rng);
     let machine = Machine::new(&shape, LineOrder::Fifo);
     let got = union_of_states(&shape, &machine.traces(), &ordered(ContractKind::Px86, LineOrder::Fifo));
@@ -65,7 +65,7 @@ pub fn px86_ordered(rng: &mut Stream, i: u64) {
 }
 
 /// RCBSP with dependences: relations and contract.
-pub fn rcbsp(rng: &mut Stream, i: u64) {
+pub(crate) fn rcbsp(rng: &mut Stream, i: u64) {
     let (fences, flushes): (&[_], &[_]) = (&[Fence::Dmb], &[]);
     let menu = Menu {
         locations: &["v", "x", "y"],
@@ -84,7 +84,7 @@ pub fn rcbsp(rng: &mut Stream, i: u64) {
 }
 
 /// Whether a thread stores to a line after a non-temporal store to it, with no fence between.
-pub fn stores_behind_nt_on_line(shape: &Shape) -> bool {
+pub(crate) fn stores_behind_nt_on_line(shape: &Shape) -> bool {
     shape.threads.iter().any(|thread| {
         let mut open: Vec<usize> = Vec::new();
         thread.iter().any(|g| match g.op {

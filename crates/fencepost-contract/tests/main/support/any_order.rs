@@ -25,8 +25,8 @@ const MENU: Menu = Menu {
     copies: false,
 };
 
-/// Conformance accuses a random execution exactly if it leaves the crash states of the contract. Whether it stays within them.
-pub fn judged_by_states(rng: &mut Stream, kind: ContractKind, i: u64) -> bool {
+/// Conformance refuses a random execution exactly if it leaves the crash states of the contract. Whether it stays within them.
+pub(crate) fn judged_by_states(rng: &mut Stream, kind: ContractKind, i: u64) -> bool {
     let contract = Contract::from(kind);
     let shape = random::shape(&MENU, rng);
     let run = random_order(&shape, rng);
@@ -51,11 +51,7 @@ fn random_order(shape: &Shape, rng: &mut Stream) -> Run {
             open.push(s);
         }
         while !open.is_empty() && (eager || rng.chance(1, 3)) {
-            let pick = if !wild {
-                0
-            } else {
-                rng.below(open.len() as u64) as usize
-            };
+            let pick = if wild { rng.below(open.len() as u64) as usize } else { 0 };
             let addr = run.trace.store(open[pick]).addr;
             let first = open.iter().position(|s| run.trace.store(*s).addr == addr).unwrap();
             run.persist_store(open.remove(first));

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// Which ARMv7.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Arm {
+pub(crate) enum Arm {
     /// Stores may reach other threads at different times: the promise.
     NonMca,
     /// Stores reach all other threads at once: what the caches do.
@@ -16,7 +16,7 @@ pub enum Arm {
 }
 
 /// Every crash state: persist-order-closed sets of every consistent complete execution.
-pub fn crash_states(shape: &Shape, model: Arm, base: u64) -> BTreeSet<String> {
+pub(crate) fn crash_states(shape: &Shape, model: Arm, base: u64) -> BTreeSet<String> {
     let shape = with_barriers(shape);
     let stops: Vec<usize> = shape.threads.iter().map(Vec::len).collect();
     let mut states = BTreeSet::new();
@@ -30,7 +30,7 @@ pub fn crash_states(shape: &Shape, model: Arm, base: u64) -> BTreeSet<String> {
 
 /// What a thread sees that reads every persistent location, fences, and reads them all again with equal results: by
 /// consistency alone, without a persist order.
-pub fn double_collect(shape: &Shape, model: Arm, base: u64) -> BTreeSet<String> {
+pub(crate) fn double_collect(shape: &Shape, model: Arm, base: u64) -> BTreeSet<String> {
     let mut shape = with_barriers(shape);
     let read = |loc| super::Guarded {
         when: None,
@@ -115,7 +115,7 @@ fn persist_order(c: &Candidate, model: Arm) -> Option<Rel> {
 
 /// Preserved program order of ARMv7 (TOPLAS'14, figure 25), without instruction barriers, from data (or address) and
 /// control dependences, for events with the given threads, of which `kinds` are writes and reads.
-pub fn preserved(
+pub(crate) fn preserved(
     [dp, ctrl]: [&Rel; 2],
     po_loc: &Rel,
     rf: &Rel,

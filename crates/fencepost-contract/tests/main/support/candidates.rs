@@ -5,7 +5,7 @@ use super::{Loc, Op, REGS, Reg, Shape, Value};
 use fencepost_kernel::{Fence, Flush};
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     R,
     W,
     U,
@@ -14,7 +14,7 @@ pub enum Kind {
 }
 
 #[derive(Clone, Debug)]
-pub struct Event {
+pub(crate) struct Event {
     pub thread: usize,
     pub kind: Kind,
     pub loc: Option<Loc>,
@@ -26,7 +26,7 @@ pub struct Event {
 }
 
 /// One candidate.
-pub struct Candidate {
+pub(crate) struct Candidate {
     pub events: Vec<Event>,
     pub po: Rel,
     pub rf: Rel,
@@ -37,27 +37,27 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    pub fn set(&self, f: impl Fn(&Event) -> bool) -> Row {
+    pub(crate) fn set(&self, f: impl Fn(&Event) -> bool) -> Row {
         self.events
             .iter()
             .enumerate()
             .filter(|(_, e)| f(e))
             .fold(0, |s, (i, _)| s | (1 as Row) << i)
     }
-    pub fn writes(&self) -> Row {
+    pub(crate) fn writes(&self) -> Row {
         self.set(|e| matches!(e.kind, Kind::W | Kind::U))
     }
-    pub fn reads(&self) -> Row {
+    pub(crate) fn reads(&self) -> Row {
         self.set(|e| matches!(e.kind, Kind::R | Kind::U))
     }
-    pub fn external(&self, r: &Rel) -> Rel {
+    pub(crate) fn external(&self, r: &Rel) -> Rel {
         let n = self.events.len();
         Rel::from(n, |a, b| r.has(a, b) && self.events[a].thread != self.events[b].thread)
     }
-    pub fn thread_of(&self) -> Vec<usize> {
+    pub(crate) fn thread_of(&self) -> Vec<usize> {
         self.events.iter().map(|e| e.thread).collect()
     }
-    pub fn po_loc(&self) -> Rel {
+    pub(crate) fn po_loc(&self) -> Rel {
         let n = self.events.len();
         let loc = |e: usize| {
             self.events[e]
@@ -124,7 +124,7 @@ fn paths(shape: &Shape, thread: usize, stop: usize, base: u64) -> Vec<Vec<Event>
 }
 
 /// Calls `visit` with every candidate in which each thread runs its first `stops[t]` operations.
-pub fn for_each(shape: &Shape, stops: &[usize], base: u64, visit: &mut impl FnMut(&Candidate)) {
+pub(crate) fn for_each(shape: &Shape, stops: &[usize], base: u64, visit: &mut impl FnMut(&Candidate)) {
     let paths: Vec<Vec<Vec<Event>>> = (0..stops.len()).map(|t| paths(shape, t, stops[t], base)).collect();
     let indices: Vec<Vec<usize>> = paths.iter().map(|p| (0..p.len()).collect()).collect();
     for pick in choices(&indices) {
@@ -201,7 +201,7 @@ fn resolve(shape: &Shape, events: Vec<Event>, visit: &mut impl FnMut(&Candidate)
 }
 
 /// Every vector of stops: each thread runs any prefix of its operations.
-pub fn prefixes(shape: &Shape) -> Vec<Vec<usize>> {
+pub(crate) fn prefixes(shape: &Shape) -> Vec<Vec<usize>> {
     choices(
         &shape
             .threads

@@ -1,36 +1,36 @@
 //! Tiny programs in the notation of the persistency shapes, and reference models that enumerate their crash states.
 #![allow(dead_code)] // every test binary uses a part
 
-pub mod agree;
-pub mod any_order;
-pub mod arm;
-pub mod candidates;
-pub mod px86_axioms;
-pub mod px86_machine;
-pub mod random;
-pub mod rcbsp_order;
-pub mod relation;
-pub mod relaxed;
-pub mod run;
-pub mod script;
-pub mod states;
+pub(crate) mod agree;
+pub(crate) mod any_order;
+pub(crate) mod arm;
+pub(crate) mod candidates;
+pub(crate) mod px86_axioms;
+pub(crate) mod px86_machine;
+pub(crate) mod random;
+pub(crate) mod rcbsp_order;
+pub(crate) mod relation;
+pub(crate) mod relaxed;
+pub(crate) mod run;
+pub(crate) mod script;
+pub(crate) mod states;
 
 use fencepost_kernel::{Addr, Fence, Flush};
 use std::collections::BTreeMap;
 
 /// A location: index into [`Shape::locations`].
-pub type Loc = usize;
+pub(crate) type Loc = usize;
 /// A register: index local to its thread.
-pub type Reg = usize;
+pub(crate) type Reg = usize;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Value {
+pub(crate) enum Value {
     Const(u64),
     Reg(Reg),
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
+pub(crate) enum Op {
     Store {
         loc: Loc,
         value: Value,
@@ -54,24 +54,24 @@ pub enum Op {
 
 /// An operation that executes only if a register has a value.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Guarded {
+pub(crate) struct Guarded {
     pub when: Option<(Reg, u64)>,
     pub op: Op,
 }
 
 /// A program of a few threads over a few locations, all 0 at first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Names in alphabetical order. The first letter names the line, the second (`a`..`h`) the word in it;
     /// locations starting with `v` are volatile.
     pub locations: Vec<String>,
     pub threads: Vec<Vec<Guarded>>,
 }
 
-pub const REGS: usize = 4;
+pub(crate) const REGS: usize = 4;
 
 impl Shape {
-    pub fn addr(&self, loc: Loc) -> Addr {
+    pub(crate) fn addr(&self, loc: Loc) -> Addr {
         let mut name = self.locations[loc].bytes();
         let line = u64::from(name.next().unwrap());
         let word = name.next().map_or(0, |b| u64::from(b - b'a'));
@@ -82,24 +82,24 @@ impl Shape {
             Addr::pm(offset)
         }
     }
-    pub fn is_volatile(&self, loc: Loc) -> bool {
+    pub(crate) fn is_volatile(&self, loc: Loc) -> bool {
         self.locations[loc].starts_with('v')
     }
-    pub fn same_line(&self, a: Loc, b: Loc) -> bool {
+    pub(crate) fn same_line(&self, a: Loc, b: Loc) -> bool {
         self.addr(a).line() == self.addr(b).line()
     }
-    pub fn persistent(&self) -> impl Iterator<Item = Loc> + '_ {
+    pub(crate) fn persistent(&self) -> impl Iterator<Item = Loc> + '_ {
         (0..self.locations.len()).filter(|l| !self.is_volatile(*l))
     }
     /// The values of the persistent locations, as the tables write them.
-    pub fn show(&self, memory: &[u64]) -> String {
+    pub(crate) fn show(&self, memory: &[u64]) -> String {
         self.persistent()
             .map(|l| char::from_digit(memory[l] as u32, 10).unwrap())
             .collect()
     }
 
     /// Reads the notation of the tables: threads separated by `//`, operations by `;`, `r` and `s` are registers.
-    pub fn parse(text: &str) -> Shape {
+    pub(crate) fn parse(text: &str) -> Shape {
         let mut names = BTreeMap::new();
         let words = text
             .split(|c: char| !c.is_ascii_alphanumeric())

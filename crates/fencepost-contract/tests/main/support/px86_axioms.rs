@@ -8,7 +8,7 @@ use fencepost_kernel::{Fence, Flush};
 use std::collections::BTreeSet;
 
 /// Every crash state of every consistent prefix.
-pub fn crash_states(shape: &Shape, base: u64) -> BTreeSet<String> {
+pub(crate) fn crash_states(shape: &Shape, base: u64) -> BTreeSet<String> {
     let mut states = BTreeSet::new();
     for stops in prefixes(shape) {
         for_each(shape, &stops, base, &mut |c| execution(shape, c, &mut states));

@@ -50,7 +50,7 @@ struct State {
 
 /// How the machine is to behave.
 #[derive(Copy, Clone, Debug)]
-pub struct Machine<'s> {
+pub(crate) struct Machine<'s> {
     pub shape: &'s Shape,
     pub line_order: LineOrder,
     /// With persist queues, or only what other threads can see.
@@ -60,7 +60,7 @@ pub struct Machine<'s> {
 }
 
 impl<'s> Machine<'s> {
-    pub fn new(shape: &'s Shape, line_order: LineOrder) -> Machine<'s> {
+    pub(crate) fn new(shape: &'s Shape, line_order: LineOrder) -> Machine<'s> {
         Machine {
             shape,
             line_order,
@@ -228,7 +228,7 @@ impl<'s> Machine<'s> {
     }
 
     /// Every NVM content reachable at any time.
-    pub fn crash_states(&self) -> BTreeSet<String> {
+    pub(crate) fn crash_states(&self) -> BTreeSet<String> {
         let mut seen = HashSet::new();
         let mut work = vec![self.start()];
         let mut states = BTreeSet::new();
@@ -242,7 +242,7 @@ impl<'s> Machine<'s> {
     }
 
     /// Every content of coherent memory that another thread could see at once, at any time.
-    pub fn visible_states(&self) -> BTreeSet<String> {
+    pub(crate) fn visible_states(&self) -> BTreeSet<String> {
         let machine = Machine {
             persists: false,
             ..*self
@@ -260,7 +260,7 @@ impl<'s> Machine<'s> {
     }
 
     /// One random execution with its persist log, drained at the end with probability one half.
-    pub fn random_run(&self, rng: &mut Stream) -> Run {
+    pub(crate) fn random_run(&self, rng: &mut Stream) -> Run {
         let mut run = Run::new(self.shape);
         let mut s = self.start();
         loop {
@@ -279,7 +279,7 @@ impl<'s> Machine<'s> {
     }
 
     /// Every complete execution, as a trace in effect order (each distinct trace once).
-    pub fn traces(mut self) -> Vec<Trace> {
+    pub(crate) fn traces(mut self) -> Vec<Trace> {
         self.persists = false;
         let mut found = Vec::new();
         let trace = Trace {
@@ -352,7 +352,7 @@ impl<'s> Machine<'s> {
 }
 
 /// Adds a store to the trace's table and returns its id.
-pub fn push_store(trace: &mut Trace, shape: &Shape, thread: usize, loc: Loc, value: u64, nt: bool) -> StoreId {
+pub(crate) fn push_store(trace: &mut Trace, shape: &Shape, thread: usize, loc: Loc, value: u64, nt: bool) -> StoreId {
     let (thread, addr, source) = (HwThread(thread as u8), shape.addr(loc), Location::caller().into());
     trace.stores.push(StoreInfo {
         thread,

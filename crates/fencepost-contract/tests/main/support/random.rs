@@ -5,7 +5,7 @@ use fencepost_kernel::{Fence, Flush, Stream};
 
 /// What a random program may contain.
 #[derive(Clone, Debug)]
-pub struct Menu {
+pub(crate) struct Menu {
     pub threads: usize,
     pub ops: usize,
     pub locations: &'static [&'static str],
@@ -20,7 +20,7 @@ pub struct Menu {
 }
 
 /// A program from the menu. Every store writes a value of its own (so that states tell stores apart), below 10.
-pub fn shape(menu: &Menu, rng: &mut Stream) -> Shape {
+pub(crate) fn shape(menu: &Menu, rng: &mut Stream) -> Shape {
     let mut next = 0;
     let threads = (0..menu.threads).map(|_| {
         let n = 1 + rng.below(menu.ops as u64);

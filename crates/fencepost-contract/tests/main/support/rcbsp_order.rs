@@ -58,13 +58,13 @@ fn ppo(trace: &Trace, e: &[Access], rf: &Rel, co: &Rel, fr: &Rel) -> Rel {
 }
 
 /// Per store, and per drain (in trace order), the stores that come before it.
-pub struct Order {
+pub(crate) struct Order {
     pub before_store: Vec<Row>,
     pub before_drain: Vec<Row>,
 }
 
 /// Computes the order by relational algebra.
-pub fn order(trace: &Trace) -> Order {
+pub(crate) fn order(trace: &Trace) -> Order {
     let e = accesses(trace);
     let n = e.len();
     let writes = (0..n)
@@ -104,7 +104,7 @@ pub fn order(trace: &Trace) -> Order {
     let inverse = pmo.inverse();
     (0..n).for_each(|i| {
         if let Some(s) = e[i].store {
-            before_store[s.index()] = stores_in(inverse.0[i])
+            before_store[s.index()] = stores_in(inverse.0[i]);
         }
     });
     let inverse = to_drain.inverse();
@@ -119,7 +119,7 @@ pub fn order(trace: &Trace) -> Order {
 }
 
 /// A random execution of the shape on a machine that persists in any order the relations allow, and drains at `dsb`.
-pub fn random_run(shape: &Shape, rng: &mut Stream) -> Run {
+pub(crate) fn random_run(shape: &Shape, rng: &mut Stream) -> Run {
     let plain = relaxed::random_trace(shape, false, rng);
     let order = order(&plain);
     let mut run = Run::new(shape);

@@ -1,34 +1,34 @@
 //! Relations over at most 128 events, as rows of bits; and plain enumeration.
 
 /// A set of events.
-pub type Row = u128;
+pub(crate) type Row = u128;
 
 /// `rel[a]` has bit b set if (a, b) is in the relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rel(pub Vec<Row>);
+pub(crate) struct Rel(pub Vec<Row>);
 
 impl Rel {
-    pub fn new(n: usize) -> Rel {
+    pub(crate) fn new(n: usize) -> Rel {
         Rel(vec![0; n])
     }
-    pub fn add(&mut self, a: usize, b: usize) {
+    pub(crate) fn add(&mut self, a: usize, b: usize) {
         self.0[a] |= 1 << b;
     }
-    pub fn has(&self, a: usize, b: usize) -> bool {
+    pub(crate) fn has(&self, a: usize, b: usize) -> bool {
         self.0[a] >> b & 1 == 1
     }
-    pub fn from(n: usize, f: impl Fn(usize, usize) -> bool) -> Rel {
+    pub(crate) fn from(n: usize, f: impl Fn(usize, usize) -> bool) -> Rel {
         let row = |a| (0..n).filter(|b| f(a, *b)).fold(0, |row, b| row | 1 << b);
         Rel((0..n).map(row).collect())
     }
-    pub fn or(&self, o: &Rel) -> Rel {
+    pub(crate) fn or(&self, o: &Rel) -> Rel {
         Rel(self.0.iter().zip(&o.0).map(|(a, b)| a | b).collect())
     }
-    pub fn and(&self, o: &Rel) -> Rel {
+    pub(crate) fn and(&self, o: &Rel) -> Rel {
         Rel(self.0.iter().zip(&o.0).map(|(a, b)| a & b).collect())
     }
     /// Composition.
-    pub fn then(&self, o: &Rel) -> Rel {
+    pub(crate) fn then(&self, o: &Rel) -> Rel {
         let row = |bits: Row| {
             (0..o.0.len())
                 .filter(|b| bits >> b & 1 == 1)
@@ -36,10 +36,10 @@ impl Rel {
         };
         Rel(self.0.iter().map(|bits| row(*bits)).collect())
     }
-    pub fn inverse(&self) -> Rel {
+    pub(crate) fn inverse(&self) -> Rel {
         Rel::from(self.0.len(), |a, b| self.has(b, a))
     }
-    pub fn plus(&self) -> Rel {
+    pub(crate) fn plus(&self) -> Rel {
         let mut closed = self.clone();
         for k in 0..closed.0.len() {
             let through = closed.0[k];
@@ -52,20 +52,20 @@ impl Rel {
         closed
     }
     /// With identity.
-    pub fn reflexive(&self) -> Rel {
+    pub(crate) fn reflexive(&self) -> Rel {
         Rel(self.0.iter().enumerate().map(|(i, row)| row | 1 << i).collect())
     }
-    pub fn star(&self) -> Rel {
+    pub(crate) fn star(&self) -> Rel {
         self.plus().reflexive()
     }
-    pub fn irreflexive(&self) -> bool {
+    pub(crate) fn irreflexive(&self) -> bool {
         self.0.iter().enumerate().all(|(i, row)| row >> i & 1 == 0)
     }
-    pub fn acyclic(&self) -> bool {
+    pub(crate) fn acyclic(&self) -> bool {
         self.plus().irreflexive()
     }
     /// Only pairs from `a` to `b`.
-    pub fn between(&self, a: Row, b: Row) -> Rel {
+    pub(crate) fn between(&self, a: Row, b: Row) -> Rel {
         Rel(self
             .0
             .iter()
@@ -76,7 +76,7 @@ impl Rel {
 }
 
 /// Every order of the items.
-pub fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
+pub(crate) fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
     if items.is_empty() {
         return vec![Vec::new()];
     }
@@ -93,7 +93,7 @@ pub fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// Every way to pick one of each list.
-pub fn choices<T: Copy>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
+pub(crate) fn choices<T: Copy>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
     lists.iter().fold(vec![Vec::new()], |done, list| {
         let extend = |d: &Vec<T>| {
             let d = d.clone();

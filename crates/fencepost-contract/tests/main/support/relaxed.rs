@@ -16,7 +16,7 @@ struct State {
 }
 
 /// Every content of memory at any time under sequential consistency.
-pub fn visible_states(shape: &Shape) -> BTreeSet<String> {
+pub(crate) fn visible_states(shape: &Shape) -> BTreeSet<String> {
     let mut states = BTreeSet::new();
     for trace in traces(shape, true) {
         let mut memory = vec![0; shape.locations.len()];
@@ -34,7 +34,7 @@ pub fn visible_states(shape: &Shape) -> BTreeSet<String> {
 }
 
 /// One random execution.
-pub fn random_trace(shape: &Shape, in_order: bool, rng: &mut Stream) -> Trace {
+pub(crate) fn random_trace(shape: &Shape, in_order: bool, rng: &mut Stream) -> Trace {
     let mut s = start(shape);
     loop {
         let able = |t: usize, i: usize| !s.done[t][i] && may_perform(shape, in_order, &s, t, i);
@@ -61,7 +61,7 @@ fn start(shape: &Shape) -> State {
 }
 
 /// Every complete execution of the shape. With `in_order`, threads perform in program order (sequential consistency).
-pub fn traces(shape: &Shape, in_order: bool) -> Vec<Trace> {
+pub(crate) fn traces(shape: &Shape, in_order: bool) -> Vec<Trace> {
     let mut found = Vec::new();
     extend(shape, in_order, start(shape), &mut found);
     found

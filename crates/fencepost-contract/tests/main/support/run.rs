@@ -6,7 +6,7 @@ use fencepost_kernel::{LineAddr, LineData, PersistRecord, Ps, StoreId, Stream, T
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug)]
-pub struct Run {
+pub(crate) struct Run {
     pub trace: Trace,
     pub records: Vec<PersistRecord>,
     addrs: Vec<fencepost_kernel::Addr>,
@@ -14,14 +14,14 @@ pub struct Run {
 }
 
 /// The events with these old numbers (positions) now have those new ones.
-pub fn move_dependences(trace: &mut Trace, moved: &[u32]) {
+pub(crate) fn move_dependences(trace: &mut Trace, moved: &[u32]) {
     for d in &mut trace.dependences {
         (d.event, d.on) = (moved[d.event as usize], moved[d.on as usize]);
     }
 }
 
 impl Run {
-    pub fn new(shape: &Shape) -> Run {
+    pub(crate) fn new(shape: &Shape) -> Run {
         let addrs = (0..shape.locations.len()).map(|l| shape.addr(l)).collect();
         let trace = Trace {
             threads: shape.threads.len() as u32,
@@ -35,7 +35,7 @@ impl Run {
         }
     }
     /// Takes the durable events out of the trace.
-    pub fn take_durable_events(&mut self) -> Vec<fencepost_kernel::TraceEvent> {
+    pub(crate) fn take_durable_events(&mut self) -> Vec<fencepost_kernel::TraceEvent> {
         let is_durable = |e: &fencepost_kernel::TraceEvent| matches!(e.kind, TraceKind::Durable { .. });
         let mut kept = 0;
         let moved = self.trace.events.iter().map(|e| {
@@ -47,7 +47,7 @@ impl Run {
         self.trace.events.extract_if(.., |e| is_durable(e)).collect()
     }
     /// The (unique) store that wrote `value` to the location.
-    pub fn store_with(&self, loc: Loc, value: u64) -> StoreId {
+    pub(crate) fn store_with(&self, loc: Loc, value: u64) -> StoreId {
         let at = self
             .trace
             .stores
@@ -56,11 +56,11 @@ impl Run {
         StoreId::from_index(at.expect("values come from stores")).unwrap()
     }
     /// The location's word becomes durable with this value: a record of the whole line.
-    pub fn persist(&mut self, loc: Loc, value: u64) {
+    pub(crate) fn persist(&mut self, loc: Loc, value: u64) {
         self.persist_store(self.store_with(loc, value));
     }
     /// The store becomes durable: a record of its line as the media now has it.
-    pub fn persist_store(&mut self, store: StoreId) {
+    pub(crate) fn persist_store(&mut self, store: StoreId) {
         let info = self.trace.store(store);
         let line = info.addr.line();
         let data = self.media.entry(line).or_default();
@@ -78,7 +78,7 @@ impl Run {
         });
     }
     /// Merges some neighbouring writes of one line into one.
-    pub fn coalesce(&mut self, rng: &mut Stream) {
+    pub(crate) fn coalesce(&mut self, rng: &mut Stream) {
         let record_of = |kind| match kind {
             TraceKind::Durable { index } => Some(index as usize),
             _ => None,
@@ -97,11 +97,11 @@ impl Run {
             }
         }
     }
-    pub fn conform(&self, contract: &Contract) -> Result<ConformReport, Box<Refusal>> {
+    pub(crate) fn conform(&self, contract: &Contract) -> Result<ConformReport, Box<Refusal>> {
         conform(&self.trace, &self.records, contract, Demands::default())
     }
     /// The positions of the durable events.
-    pub fn durable_events(&self) -> Vec<usize> {
+    pub(crate) fn durable_events(&self) -> Vec<usize> {
         let durable = |i: &usize| matches!(self.trace.events[*i].kind, TraceKind::Durable { .. });
         (0..self.trace.events.len()).filter(durable).collect()
     }

@@ -6,7 +6,7 @@ use fencepost_kernel::{Image, Trace};
 use std::collections::BTreeSet;
 
 /// Calls `visit` with every closed set of the cut, as the cut narrowed to one state (barriers as low as possible).
-pub fn for_each_state(graph: &PersistGraph, cut: &Cut, visit: &mut impl FnMut(&Cut)) {
+pub(crate) fn for_each_state(graph: &PersistGraph, cut: &Cut, visit: &mut impl FnMut(&Cut)) {
     let Some(node) = cut.free_nodes(graph).find(|n| !graph.is_barrier(*n)) else {
         return visit(cut);
     };
@@ -19,7 +19,7 @@ pub fn for_each_state(graph: &PersistGraph, cut: &Cut, visit: &mut impl FnMut(&C
 }
 
 /// Every crash state of one execution under a contract, as the values of the shape's persistent locations.
-pub fn crash_states(shape: &Shape, trace: &Trace, contract: &Contract, into: &mut BTreeSet<String>) {
+pub(crate) fn crash_states(shape: &Shape, trace: &Trace, contract: &Contract, into: &mut BTreeSet<String>) {
     let space = contract.space(trace, &Image::default());
     for (_, cut) in space.cuts() {
         for_each_state(&space.graph, &cut, &mut |state| {
@@ -31,7 +31,7 @@ pub fn crash_states(shape: &Shape, trace: &Trace, contract: &Contract, into: &mu
 }
 
 /// The union over executions.
-pub fn union_of_states<'a>(
+pub(crate) fn union_of_states<'a>(
     shape: &Shape,
     traces: impl IntoIterator<Item = &'a Trace>,
     contract: &Contract,
@@ -44,12 +44,12 @@ pub fn union_of_states<'a>(
 }
 
 /// A list of states as the tables write it.
-pub fn list(text: &str) -> BTreeSet<String> {
+pub(crate) fn list(text: &str) -> BTreeSet<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Every state over `n` locations with values below `base`.
-pub fn all_states(n: usize, base: u32) -> BTreeSet<String> {
+pub(crate) fn all_states(n: usize, base: u32) -> BTreeSet<String> {
     let mut states = vec![String::new()];
     for _ in 0..n {
         let longer = |s: &String| (0..base).map(|d| format!("{s}{d}")).collect::<Vec<_>>();

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 /// A block of the closed window that has not been taken into the log.
 #[derive(Copy, Clone, Debug)]
-pub struct Todo {
+pub(super) struct Todo {
     key: Key,
     line: LineAddr,
     /// Carries the transaction's TxCnt.
@@ -21,12 +21,12 @@ pub struct Todo {
 
 /// What is left of the closed window.
 #[derive(Clone, Debug, Default)]
-pub struct Closing {
+pub(super) struct Closing {
     /// Blocks.
     pub todo: VecDeque<Todo>,
     /// Whether the records have been put together.
     records_out: bool,
-    /// Records that wait for a group, a group's worth each.
+    /// Records that wait for a group: each list fills one.
     records: VecDeque<Vec<Record>>,
     /// Groups of records that are not durable.
     records_left: u32,
@@ -34,7 +34,7 @@ pub struct Closing {
 
 impl Closing {
     /// The window as it is closed: every transaction has its TxCnt now, and what will carry it. With a commit record a record always does.
-    pub fn of(tables: &mut Tables, record: bool) -> Closing {
+    pub(super) fn of(tables: &mut Tables, record: bool) -> Closing {
         let mut closing = Closing::default();
         for key in tables.window.clone() {
             let lines = tables.txs.tx(key).lines.clone();
@@ -60,17 +60,17 @@ impl Closing {
         closing
     }
     /// Whether anything waits for a place in the log.
-    pub fn has_more(&self, tables: &Tables) -> bool {
+    pub(super) fn has_more(&self, tables: &Tables) -> bool {
         let records = !self.records.is_empty() || (tables.phase == Phase::Logging && !self.records_out);
         records || !self.todo.is_empty()
     }
     /// Whether everything has been handed over and the records are durable.
-    pub fn all_durable(&self) -> bool {
+    pub(super) fn all_durable(&self) -> bool {
         self.todo.is_empty() && self.records_out && self.records_left == 0
     }
 
     /// Fills a group up with blocks of the window.
-    pub fn add_blocks(&mut self, tables: &mut Tables, cx: &mut dyn Cx, group: &mut Vec<Block>) {
+    pub(super) fn add_blocks(&mut self, tables: &mut Tables, cx: &mut dyn Cx, group: &mut Vec<Block>) {
         while group.len() < DATA_BLOCKS {
             let Some(todo) = self.todo.pop_front() else { break };
             group.extend(take(tables, cx, todo));
@@ -78,7 +78,7 @@ impl Closing {
     }
 
     /// The next group of records; they are put together when they are `due`.
-    pub fn next_records(&mut self, tables: &Tables, due: bool, first_name: u32) -> Option<Vec<Record>> {
+    pub(super) fn next_records(&mut self, tables: &Tables, due: bool, first_name: u32) -> Option<Vec<Record>> {
         if tables.phase == Phase::Logging && !self.records_out {
             if !due {
                 return None;
@@ -91,7 +91,7 @@ impl Closing {
         self.records.pop_front()
     }
     /// A group of records is durable; whether it was the last.
-    pub fn records_durable(&mut self) -> bool {
+    pub(super) fn records_durable(&mut self) -> bool {
         self.records_left = self.records_left.saturating_sub(1);
         self.records_left == 0
     }

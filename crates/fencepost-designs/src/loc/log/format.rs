@@ -310,7 +310,7 @@ mod tests {
                 name: name(r),
                 count: r.below(u64::from(MAX_TAG_COUNT) + 1) as u32,
             };
-            return Content::Blocks((0..1 + r.below(7)).map(|_| tag(r)).collect());
+            return Content::Blocks((0..=r.below(7)).map(|_| tag(r)).collect());
         }
         let record = |r: &mut Stream| match r.below(3) {
             0 => Record::Pair {
@@ -328,7 +328,7 @@ mod tests {
                 early: low(r),
             },
         };
-        Content::Records((0..1 + r.below(28)).map(|_| record(r)).collect())
+        Content::Records((0..=r.below(28)).map(|_| record(r)).collect())
     }
 
     #[test]

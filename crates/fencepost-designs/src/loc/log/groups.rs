@@ -159,7 +159,7 @@ impl MemLog {
         )
     }
 
-    /// Puts a group of blocks together; answers where each lies.
+    /// Puts a group of blocks together; returns where each lies.
     pub fn put_blocks(&mut self, blocks: &[Block]) -> Vec<LineAddr> {
         assert!(blocks.len() <= DATA_BLOCKS);
         let tag = |b: &Block| BlkTag {
@@ -178,7 +178,7 @@ impl MemLog {
     pub fn put_records(&mut self, records: Vec<Record>, of: Vec<Key>) {
         self.put(&Content::Records(records), Vec::new(), Meaning::Records(of));
     }
-    /// Answers the slot.
+    /// Returns the slot.
     fn put(&mut self, content: &Content, mut data: Vec<LineData>, meaning: Meaning) -> u64 {
         debug_assert!(self.ready());
         let sid = self.next;

@@ -48,7 +48,7 @@ fn tag(entry: &Entry, order: Option<u64>) -> LineData {
 }
 
 impl Array {
-    /// A line of a transaction arrives; answers where its bytes lie.
+    /// A line of a transaction arrives; returns where its bytes lie.
     pub fn put(&mut self, cx: &mut dyn Cx, home: LineAddr, key: Key, order: Option<u64>, data: &LineData) -> LineAddr {
         let slot = self.free.pop_first().unwrap_or_else(|| {
             self.slots += 1;

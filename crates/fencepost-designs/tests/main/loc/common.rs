@@ -12,31 +12,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Every design with hardware transactions.
-pub fn hardware() -> impl Iterator<Item = &'static str> {
+pub(super) fn hardware() -> impl Iterator<Item = &'static str> {
     all().iter().filter(|d| d.promise.honours.transactions).map(|d| d.name)
 }
 /// Those of them that log to memory.
-pub fn logged_designs() -> impl Iterator<Item = &'static str> {
+pub(super) fn logged_designs() -> impl Iterator<Item = &'static str> {
     hardware().filter(|name| has(name, "log_buffer"))
 }
 /// Whether a design has a parameter.
-pub fn has(design: &str, name: &str) -> bool {
+pub(super) fn has(design: &str, name: &str) -> bool {
     let info = find(design).expect("registered");
     (info.params)().iter().any(|f| f.name == name)
 }
 /// Name of the contract of a design.
-pub fn contract(name: &str) -> &'static str {
+pub(super) fn contract(name: &str) -> &'static str {
     (find(name).expect("registered").contract)(Environment::new(false, true)).name()
 }
 /// Whether a design's commits are durable when they complete.
-pub fn commit_is_durable(name: &str) -> bool {
+pub(super) fn commit_is_durable(name: &str) -> bool {
     (find(name).expect("registered").dialect)(Environment::new(false, true)).order_is_durable
 }
 
-pub type Set<'a> = &'a [(&'a str, Raw)];
+pub(super) type Set<'a> = &'a [(&'a str, Raw)];
 
 /// A fresh mechanism.
-pub fn design(name: &str, set: Set<'_>, hw_threads: u8) -> Box<dyn Design> {
+pub(super) fn design(name: &str, set: Set<'_>, hw_threads: u8) -> Box<dyn Design> {
     let shape = MachineShape {
         hw_threads,
         cores: hw_threads,
@@ -56,7 +56,7 @@ fn cache(lines: u64, ways: u32, ns: u64) -> CacheSpec {
     }
 }
 /// In-order cores with three levels large enough for everything a test touches.
-pub fn roomy(cores: u8) -> MachineSpec {
+pub(super) fn roomy(cores: u8) -> MachineSpec {
     let mut spec = MachineSpec::default();
     spec.core.cores = cores;
     spec.core.pipeline = Pipeline::InOrder;
@@ -67,7 +67,7 @@ pub fn roomy(cores: u8) -> MachineSpec {
     spec
 }
 /// Three levels of a few lines each: versions overflow, lines are evicted before and after they are logged.
-pub fn cramped(cores: u8) -> MachineSpec {
+pub(super) fn cramped(cores: u8) -> MachineSpec {
     let mut spec = roomy(cores);
     spec.l1 = cache(4, 2, 1);
     spec.l2 = Some(cache(8, 2, 8));
@@ -75,7 +75,7 @@ pub fn cramped(cores: u8) -> MachineSpec {
     spec
 }
 /// Out-of-order cores with two levels and queues of one.
-pub fn ones(cores: u8) -> MachineSpec {
+pub(super) fn ones(cores: u8) -> MachineSpec {
     let mut spec = cramped(cores);
     spec.core.pipeline = Pipeline::OutOfOrder;
     spec.core.store_order = StoreOrder::Relaxed;
@@ -88,20 +88,25 @@ pub fn ones(cores: u8) -> MachineSpec {
     spec
 }
 
-pub fn pm(offset: u64) -> At<u32> {
+pub(super) fn pm(offset: u64) -> At<u32> {
     At::new(Addr::pm(offset))
 }
 /// A lock in volatile memory.
-pub fn lock(i: u64) -> At<u32> {
+pub(super) fn lock(i: u64) -> At<u32> {
     At::new(Addr(4096 + i * 64))
 }
 
 /// Runs threads, recorded.
-pub fn run(spec: &MachineSpec, design: Box<dyn Design>, threads: Vec<ThreadBody>) -> RunReport {
+pub(super) fn run(spec: &MachineSpec, design: Box<dyn Design>, threads: Vec<ThreadBody>) -> RunReport {
     run_on(spec, design, threads, Image::default())
 }
 /// Runs threads on initial memory.
-pub fn run_on(spec: &MachineSpec, design: Box<dyn Design>, threads: Vec<ThreadBody>, initial: Image) -> RunReport {
+pub(super) fn run_on(
+    spec: &MachineSpec,
+    design: Box<dyn Design>,
+    threads: Vec<ThreadBody>,
+    initial: Image,
+) -> RunReport {
     let work = Workload {
         initial,
         threads,
@@ -115,7 +120,7 @@ pub fn run_on(spec: &MachineSpec, design: Box<dyn Design>, threads: Vec<ThreadBo
 }
 
 /// Runs operations 0..n of a thread, again from where the hardware rolled it back.
-pub fn operations(m: &mut SimMem<'_>, n: u32, mut op: impl FnMut(&mut SimMem<'_>, u32) -> Result<(), Rollback>) {
+pub(super) fn operations(m: &mut SimMem<'_>, n: u32, mut op: impl FnMut(&mut SimMem<'_>, u32) -> Result<(), Rollback>) {
     let mut k = 0;
     loop {
         while k < n {
@@ -137,7 +142,7 @@ pub fn operations(m: &mut SimMem<'_>, n: u32, mut op: impl FnMut(&mut SimMem<'_>
 
 /// What random threads do.
 #[derive(Copy, Clone, Debug)]
-pub struct Shape {
+pub(super) struct Shape {
     pub seed: u64,
     pub threads: u8,
     pub ops: u32,
@@ -154,7 +159,7 @@ pub struct Shape {
 }
 
 /// Random transactional threads. Word `t` of each line is thread `t`'s own; word 7 is everybody's, under one lock.
-pub fn random_threads(s: Shape) -> Vec<ThreadBody> {
+pub(super) fn random_threads(s: Shape) -> Vec<ThreadBody> {
     (0..s.threads)
         .map(|t| -> ThreadBody { Box::new(move |m| random_thread(m, s, t)) })
         .collect()
@@ -188,9 +193,9 @@ fn random_thread(m: &mut SimMem<'_>, s: Shape, t: u8) {
             m.store(at, old.map(|v| rng::mix(v ^ h(1000 + i)) | 1));
         }
         if aborts {
-            m.tx_abort()
+            m.tx_abort();
         } else {
-            m.tx_commit()
+            m.tx_commit();
         }
         if shared {
             m.unlock(lock(0));
@@ -205,13 +210,13 @@ fn random_thread(m: &mut SimMem<'_>, s: Shape, t: u8) {
 
 /// A committed transaction of a trace.
 #[derive(Clone, Debug)]
-pub struct Committed {
+pub(super) struct Committed {
     /// Words with their values at its end.
     pub writes: BTreeMap<Addr, u64>,
 }
 
 /// The transactions of a run in commit order, and after every trace event how many must be durable.
-pub struct History {
+pub(super) struct History {
     pub committed: Vec<Committed>,
     /// Per persist-log record: how many transactions were promised before it became durable.
     pub promised: Vec<usize>,
@@ -221,7 +226,7 @@ pub struct History {
 }
 
 /// Reads a run's history from its trace.
-pub fn history(report: &RunReport, commit_is_durable: bool) -> History {
+pub(super) fn history(report: &RunReport, commit_is_durable: bool) -> History {
     let trace = report.trace.as_ref().expect("recorded");
     let mut open: BTreeMap<u8, BTreeMap<Addr, u64>> = BTreeMap::new();
     let mut last: BTreeMap<u8, usize> = BTreeMap::new();
@@ -264,11 +269,11 @@ pub fn history(report: &RunReport, commit_is_durable: bool) -> History {
 }
 
 /// Why a run is wrong.
-pub type Wrong = String;
+pub(super) type Wrong = String;
 
 /// Checks every crash state of a run: after hardware recovery, memory is that after the first k transactions, for some k
-/// that is at least what was promised; and k never shrinks. Answers how many states were looked at.
-pub fn check_crashes(report: &RunReport, name: &str, set: Set<'_>) -> Result<usize, Wrong> {
+/// that is at least what was promised; and k never shrinks. Returns how many states were looked at.
+pub(super) fn check_crashes(report: &RunReport, name: &str, set: Set<'_>) -> Result<usize, Wrong> {
     let d = design(name, set, 1);
     let h = history(report, commit_is_durable(name));
     if h.committed.is_empty() {
@@ -328,8 +333,8 @@ fn without_writers(image: &Image) -> Image {
     copy
 }
 
-/// Everything that must hold of a correct run; answers the number of crash states.
-pub fn check_run(report: &RunReport, name: &str, set: Set<'_>) -> Result<usize, Wrong> {
+/// Everything that must hold of a correct run; returns the number of crash states.
+pub(super) fn check_run(report: &RunReport, name: &str, set: Set<'_>) -> Result<usize, Wrong> {
     let h = history(report, false);
     let mut memory: BTreeMap<Addr, u64> = BTreeMap::new();
     h.committed.iter().for_each(|c| memory.extend(&c.writes));
@@ -355,7 +360,7 @@ pub fn check_run(report: &RunReport, name: &str, set: Set<'_>) -> Result<usize, 
 }
 
 /// The persist order against the design's contract.
-pub fn conforms(report: &RunReport, contract: &str) -> Result<(), Wrong> {
+pub(super) fn conforms(report: &RunReport, contract: &str) -> Result<(), Wrong> {
     use fencepost_contract::{Contract, ContractKind, Demands, conform};
     let kind: ContractKind = contract.parse().map_err(|_| "no such contract")?;
     let trace = report.trace.as_ref().ok_or("not recorded")?;
@@ -364,10 +369,10 @@ pub fn conforms(report: &RunReport, contract: &str) -> Result<(), Wrong> {
     checked.map(|_| ()).map_err(|e| e.to_string())
 }
 /// A counter of the design.
-pub fn stat(report: &RunReport, name: &str) -> u64 {
+pub(super) fn stat(report: &RunReport, name: &str) -> u64 {
     report.design_count(name).expect("the counter exists")
 }
 /// A store of a constant.
-pub fn put(m: &mut SimMem<'_>, offset: u64, v: u64) {
+pub(super) fn put(m: &mut SimMem<'_>, offset: u64, v: u64) {
     m.store(pm(offset), Val::lit(v));
 }

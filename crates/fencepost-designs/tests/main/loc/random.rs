@@ -20,7 +20,7 @@ fn shape(seed: u64) -> Shape {
         reads: pick(6, &[0, 3, 5]),
     }
 }
-/// Runs and checks; answers the number of crash states, and the run.
+/// Runs and checks; returns the number of crash states, and the run.
 fn judge(spec: &MachineSpec, name: &str, set: Set<'_>, s: Shape) -> (usize, RunReport) {
     let report = run(spec, design(name, set, 3), random_threads(s));
     let checked = check_run(&report, name, set).and_then(|n| conforms(&report, contract(name)).map(|()| n));

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 /// One statement of a program that fits every dialect.
 #[derive(Copy, Clone, Debug)]
-pub enum Statement {
+pub(super) enum Statement {
     /// Load a word.
     Load(Addr),
     /// Store a word.
@@ -35,7 +35,7 @@ pub enum Statement {
 }
 
 /// A random program for each thread, over `lines` persistent lines and two volatile ones.
-pub fn programs(seed: u64, threads: usize, statements: usize, lines: u64) -> Vec<Vec<Statement>> {
+pub(super) fn programs(seed: u64, threads: usize, statements: usize, lines: u64) -> Vec<Vec<Statement>> {
     let mut dice = Stream::new(seed, "machine-programs");
     let mut one = |_| {
         let word = 8 * dice.below(2);
@@ -62,13 +62,13 @@ pub fn programs(seed: u64, threads: usize, statements: usize, lines: u64) -> Vec
 
 /// What a run is made of besides its programs.
 #[derive(Clone)]
-pub struct Setup {
+pub(super) struct Setup {
     pub info: &'static DesignInfo,
     pub settings: Vec<(String, Raw)>,
     pub spec: MachineSpec,
 }
 impl Setup {
-    pub fn new(design: &str) -> Setup {
+    pub(super) fn new(design: &str) -> Setup {
         let mut spec = MachineSpec::default();
         spec.core.cores = 3;
         // Small caches, so that lines are evicted; a slow medium, so that order matters.
@@ -83,23 +83,23 @@ impl Setup {
             spec,
         }
     }
-    pub fn with(mut self, name: &str, value: &str) -> Setup {
+    pub(super) fn with(mut self, name: &str, value: &str) -> Setup {
         self.settings.push((name.into(), Raw::Text(value.into())));
         self
     }
-    pub fn durable_on_accept(mut self, yes: bool) -> Setup {
+    pub(super) fn durable_on_accept(mut self, yes: bool) -> Setup {
         self.spec.pm.media.durable_at = if yes { DurableAt::Accept } else { DurableAt::Device };
         self
     }
-    pub fn tso(mut self, yes: bool) -> Setup {
+    pub(super) fn tso(mut self, yes: bool) -> Setup {
         self.spec.core.store_order = if yes { StoreOrder::Tso } else { StoreOrder::Relaxed };
         self
     }
-    pub fn environment(&self) -> Environment {
+    pub(super) fn environment(&self) -> Environment {
         let accept = self.spec.pm.controller.durable_at(&self.spec.pm.media) == DurableAt::Accept;
         Environment::new(accept, self.spec.core.store_order == StoreOrder::Tso)
     }
-    pub fn design(&self) -> Box<dyn Design> {
+    pub(super) fn design(&self) -> Box<dyn Design> {
         let shape = MachineShape {
             hw_threads: self.spec.hw_threads(),
             cores: self.spec.core.cores,
@@ -108,7 +108,7 @@ impl Setup {
         (self.info.build)(&self.settings, shape).expect("sound parameters")
     }
     /// Runs the programs, recorded.
-    pub fn run(&self, programs: &[Vec<Statement>]) -> RunReport {
+    pub(super) fn run(&self, programs: &[Vec<Statement>]) -> RunReport {
         let bodies = programs
             .iter()
             .cloned()
@@ -117,7 +117,7 @@ impl Setup {
             .collect();
         self.run_bodies(bodies)
     }
-    pub fn run_bodies(&self, threads: Vec<ThreadBody>) -> RunReport {
+    pub(super) fn run_bodies(&self, threads: Vec<ThreadBody>) -> RunReport {
         let work = Workload {
             initial: Image::default(),
             threads,
@@ -139,7 +139,7 @@ impl Setup {
         })
     }
     /// Whether the run kept the contract of this design in this setting.
-    pub fn judge(&self, r: &RunReport) -> Result<ConformReport, String> {
+    pub(super) fn judge(&self, r: &RunReport) -> Result<ConformReport, String> {
         let demands = Demands {
             complete: self.info.promise.persists_every_store,
         };

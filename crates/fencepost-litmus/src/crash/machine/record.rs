@@ -50,7 +50,7 @@ impl Machine<'_> {
 }
 
 /// The kernel's name of a flush.
-pub fn flush(kind: FlushKind) -> Flush {
+pub(crate) fn flush(kind: FlushKind) -> Flush {
     match kind {
         FlushKind::Strong => Flush::Clflush,
         FlushKind::Weak => Flush::Clwb,
@@ -58,7 +58,7 @@ pub fn flush(kind: FlushKind) -> Flush {
 }
 
 /// Adds a store to the trace's table.
-pub fn push_store(
+pub(crate) fn push_store(
     trace: &mut Trace,
     thread: HwThread,
     addr: fencepost_kernel::Addr,

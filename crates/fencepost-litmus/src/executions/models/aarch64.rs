@@ -7,7 +7,7 @@ use crate::executions::relation::{Rel, bits, low};
 use crate::format::op::Barrier;
 use crate::paths::path::{Event, Path, Set};
 
-pub fn statics(path: &Path) -> Statics {
+pub(super) fn statics(path: &Path) -> Statics {
     let w = Weave::new(path);
     let local_reads = w.local_reads();
     let mut order = dependences(&w, &local_reads);
@@ -112,10 +112,10 @@ fn global(g: &Graph) -> Rel {
     rel
 }
 
-pub fn allows(g: &Graph) -> bool {
+pub(super) fn allows(g: &Graph) -> bool {
     global(g).acyclic()
 }
 
-pub fn axioms(g: &Graph) -> Vec<(&'static str, Rel)> {
+pub(super) fn axioms(g: &Graph) -> Vec<(&'static str, Rel)> {
     vec![("external", global(g))]
 }

@@ -8,7 +8,7 @@ use crate::format::op::Barrier;
 use crate::paths::path::Path;
 
 /// All fences are strong. Acquires and releases, which ARMv7 has not, order as fences would, on their one side.
-pub fn statics(path: &Path) -> Statics {
+pub(super) fn statics(path: &Path) -> Statics {
     let w = Weave::new(path);
     let (reads, writes, all) = (w.reads, w.writes, w.memory);
     let mut strong = w.none();
@@ -33,11 +33,11 @@ pub fn statics(path: &Path) -> Statics {
     }
 }
 
-pub fn allows(g: &Graph) -> bool {
+pub(super) fn allows(g: &Graph) -> bool {
     power::allows(g)
 }
 
-pub fn axioms(g: &Graph) -> Vec<(&'static str, Rel)> {
+pub(super) fn axioms(g: &Graph) -> Vec<(&'static str, Rel)> {
     power::axioms(g)
 }
 
@@ -46,10 +46,10 @@ fn global(g: &Graph) -> Rel {
     power::preserved(g).or(&g.strong).or(&g.communication())
 }
 
-pub fn allows_mca(g: &Graph) -> bool {
+pub(super) fn allows_mca(g: &Graph) -> bool {
     global(g).acyclic()
 }
 
-pub fn axioms_mca(g: &Graph) -> Vec<(&'static str, Rel)> {
+pub(super) fn axioms_mca(g: &Graph) -> Vec<(&'static str, Rel)> {
     vec![("order", global(g))]
 }

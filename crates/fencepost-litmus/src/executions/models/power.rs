@@ -6,7 +6,7 @@ use crate::executions::relation::{Rel, bits};
 use crate::paths::path::Path;
 
 /// Everything but fences. Power keeps program order to one location in `cc`, ARMv7 does not.
-pub fn statics(path: &Path, cc_po_loc: bool) -> Statics {
+pub(super) fn statics(path: &Path, cc_po_loc: bool) -> Statics {
     let w = Weave::new(path);
     let mut data = w.none();
     w.needed(&mut data, |n| n.addr, w.memory);
@@ -39,7 +39,7 @@ pub fn statics(path: &Path, cc_po_loc: bool) -> Statics {
 }
 
 /// Preserved program order.
-pub fn preserved(g: &Graph) -> Rel {
+pub(crate) fn preserved(g: &Graph) -> Rel {
     let (rfe, fre) = (g.external(&g.rf), g.external(&g.fr));
     let coe = g.external(&g.co);
     let rdw = g.po_loc.and(&fre.then(&rfe));
@@ -66,7 +66,7 @@ pub fn preserved(g: &Graph) -> Rel {
 }
 
 /// The axioms: no thin air, propagation, observation, exclusives.
-pub fn axioms(g: &Graph) -> Vec<(&'static str, Rel)> {
+pub(super) fn axioms(g: &Graph) -> Vec<(&'static str, Rel)> {
     let mut out = Vec::with_capacity(4);
     walk(g, |name, rel| {
         out.push((name, *rel));
@@ -76,7 +76,7 @@ pub fn axioms(g: &Graph) -> Vec<(&'static str, Rel)> {
 }
 
 /// Whether all axioms hold.
-pub fn allows(g: &Graph) -> bool {
+pub(super) fn allows(g: &Graph) -> bool {
     walk(g, |_, rel| rel.acyclic())
 }
 

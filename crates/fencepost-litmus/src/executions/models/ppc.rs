@@ -6,7 +6,7 @@ use super::weave::Weave;
 use crate::format::op::Barrier;
 use crate::paths::path::Path;
 
-pub fn statics(path: &Path) -> Statics {
+pub(super) fn statics(path: &Path) -> Statics {
     let w = Weave::new(path);
     let (reads, writes, all) = (w.reads, w.writes, w.memory);
     let (mut strong, mut light) = (w.none(), w.none());
@@ -31,10 +31,10 @@ pub fn statics(path: &Path) -> Statics {
     }
 }
 
-pub fn allows(g: &Graph) -> bool {
+pub(super) fn allows(g: &Graph) -> bool {
     power::allows(g)
 }
 
-pub fn axioms(g: &Graph) -> Vec<(&'static str, crate::executions::relation::Rel)> {
+pub(super) fn axioms(g: &Graph) -> Vec<(&'static str, crate::executions::relation::Rel)> {
     power::axioms(g)
 }

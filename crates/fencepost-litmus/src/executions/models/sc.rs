@@ -5,7 +5,7 @@ use super::weave::Weave;
 use crate::executions::relation::Rel;
 use crate::paths::path::Path;
 
-pub fn statics(path: &Path) -> Statics {
+pub(super) fn statics(path: &Path) -> Statics {
     let w = Weave::new(path);
     let mut order = w.none();
     for (i, row) in order.iter_mut().enumerate().filter(|(i, _)| w.memory >> i & 1 == 1) {
@@ -21,10 +21,10 @@ fn global(g: &Graph) -> Rel {
     g.order.or(&g.rf).or(&g.co).or(&g.fr)
 }
 
-pub fn allows(g: &Graph) -> bool {
+pub(super) fn allows(g: &Graph) -> bool {
     global(g).acyclic()
 }
 
-pub fn axioms(g: &Graph) -> Vec<(&'static str, Rel)> {
+pub(super) fn axioms(g: &Graph) -> Vec<(&'static str, Rel)> {
     vec![("sc", global(g))]
 }

@@ -7,7 +7,7 @@ use crate::executions::relation::{Rel, bits};
 use crate::format::op::Barrier;
 use crate::paths::path::Path;
 
-pub fn statics(path: &Path) -> Statics {
+pub(super) fn statics(path: &Path) -> Statics {
     let w = Weave::new(path);
     let nt = bits(w.writes).filter(|i| path.events[*i].nt).fold(0, |s, i| s | 1 << i);
     let mut order = w.none();
@@ -39,10 +39,10 @@ fn global(g: &Graph) -> Rel {
     rel
 }
 
-pub fn allows(g: &Graph) -> bool {
+pub(super) fn allows(g: &Graph) -> bool {
     global(g).acyclic()
 }
 
-pub fn axioms(g: &Graph) -> Vec<(&'static str, Rel)> {
+pub(super) fn axioms(g: &Graph) -> Vec<(&'static str, Rel)> {
     vec![("tso", global(g))]
 }

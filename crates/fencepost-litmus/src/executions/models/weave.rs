@@ -6,7 +6,7 @@ use crate::format::op::Barrier;
 use crate::paths::path::{Path, Set};
 
 /// The sets and rows of one path.
-pub struct Weave<'p> {
+pub(super) struct Weave<'p> {
     pub path: &'p Path,
     pub n: usize,
     pub reads: Set,
@@ -16,7 +16,7 @@ pub struct Weave<'p> {
 }
 
 impl<'p> Weave<'p> {
-    pub fn new(path: &'p Path) -> Weave<'p> {
+    pub(super) fn new(path: &'p Path) -> Weave<'p> {
         let set = |f: fn(&crate::paths::path::Event) -> bool| {
             let members = path.events.iter().enumerate().filter(|(_, e)| f(e));
             members.fold(0, |s, (i, _)| s | 1 << i)
@@ -30,19 +30,19 @@ impl<'p> Weave<'p> {
             memory: reads | writes,
         }
     }
-    pub fn none(&self) -> Rows {
+    pub(super) fn none(&self) -> Rows {
         vec![0; self.n]
     }
     /// Events after `i` in program order that are in memory.
-    pub fn after(&self, i: usize) -> Set {
+    pub(super) fn after(&self, i: usize) -> Set {
         self.memory & !low(i + 1)
     }
     /// Events before `i` in program order that are in memory.
-    pub fn before(&self, i: usize) -> Set {
+    pub(super) fn before(&self, i: usize) -> Set {
         self.memory & low(i)
     }
     /// Adds pairs across fences: `kind` says which sets a fence orders, if any.
-    pub fn fences(&self, rows: &mut Rows, kind: impl Fn(Barrier) -> Option<(Set, Set)>) {
+    pub(super) fn fences(&self, rows: &mut Rows, kind: impl Fn(Barrier) -> Option<(Set, Set)>) {
         for (at, barrier) in &self.path.fences {
             if let Some((from, to)) = kind(*barrier) {
                 let at = usize::from(*at);
@@ -53,7 +53,7 @@ impl<'p> Weave<'p> {
         }
     }
     /// Adds, for every event, pairs of the reads that it needs with it.
-    pub fn needed(&self, rows: &mut Rows, of: impl Fn(&crate::paths::path::Needs) -> Set, targets: Set) {
+    pub(super) fn needed(&self, rows: &mut Rows, of: impl Fn(&crate::paths::path::Needs) -> Set, targets: Set) {
         for i in bits(targets) {
             for r in bits(of(&self.path.events[i].needs)) {
                 rows[r] |= 1 << i;
@@ -61,7 +61,7 @@ impl<'p> Weave<'p> {
         }
     }
     /// Adds pairs of the reads that an address needed with accesses after it.
-    pub fn address_then(&self, rows: &mut Rows, targets: Set) {
+    pub(super) fn address_then(&self, rows: &mut Rows, targets: Set) {
         for i in bits(self.memory) {
             for r in bits(self.path.events[i].needs.addr) {
                 rows[r] |= self.after(i) & targets;
@@ -69,7 +69,7 @@ impl<'p> Weave<'p> {
         }
     }
     /// Program order to one location.
-    pub fn po_loc(&self) -> Rows {
+    pub(super) fn po_loc(&self) -> Rows {
         let e = &self.path.events;
         let same = |i: usize| {
             bits(self.after(i))
@@ -81,7 +81,7 @@ impl<'p> Weave<'p> {
             .collect()
     }
     /// Writes with the reads of the thread that follow with no write to the location between.
-    pub fn local_reads(&self) -> Rows {
+    pub(super) fn local_reads(&self) -> Rows {
         let po_loc = self.po_loc();
         let mut rows = self.none();
         for w in bits(self.writes) {
@@ -97,17 +97,17 @@ impl<'p> Weave<'p> {
 }
 
 /// Adds rows to rows.
-pub fn add(to: &mut Rows, from: &Rows) {
+pub(super) fn add(to: &mut Rows, from: &Rows) {
     to.iter_mut().zip(from).for_each(|(t, f)| *t |= f);
 }
 
 /// Composition.
-pub fn then(a: &Rows, b: &Rows) -> Rows {
+pub(super) fn then(a: &Rows, b: &Rows) -> Rows {
     a.iter().map(|row| bits(*row).fold(0, |s, j| s | b[j])).collect()
 }
 
 /// Transitive closure.
-pub fn plus(rows: &Rows) -> Rows {
+pub(super) fn plus(rows: &Rows) -> Rows {
     let mut out = rows.clone();
     for k in 0..out.len() {
         let via = out[k];

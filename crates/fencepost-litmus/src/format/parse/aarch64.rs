@@ -79,7 +79,7 @@ fn arithmetic(mnemonic: &str) -> Option<(Alu, bool)> {
 }
 
 /// One instruction; false if it is not known.
-pub fn instruction(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
+pub(super) fn instruction(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
     if let (Some((alu, flags)), [to, a, b, ..]) = (arithmetic(mnemonic), args) {
         let (to, width) = target(r, to)?;
         let (a, b) = (

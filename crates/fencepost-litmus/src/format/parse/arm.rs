@@ -70,7 +70,7 @@ fn arithmetic(name: &str) -> Option<Alu> {
 }
 
 /// One instruction; false if it is not known.
-pub fn instruction(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
+pub(super) fn instruction(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
     if barrier(r, mnemonic, args)? || jump(r, mnemonic, args) {
         return Ok(true);
     }

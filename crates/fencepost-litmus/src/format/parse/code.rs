@@ -7,7 +7,7 @@ use crate::format::op::{Address, Alu, Op, Operand, Reg, Width};
 use crate::format::test::{Arch, Locations, Registers, Thread};
 
 /// Reads the instructions of one thread.
-pub struct Reader<'l> {
+pub(super) struct Reader<'l> {
     pub arch: Arch,
     pub locations: &'l mut Locations,
     registers: Registers,
@@ -24,7 +24,7 @@ pub struct Reader<'l> {
 const END: &str = "$end";
 
 /// Splits at commas outside brackets.
-pub fn operands(text: &str) -> Vec<&str> {
+pub(super) fn operands(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut out) = (0i32, 0, Vec::new());
     for (i, c) in text.char_indices() {
         match c {
@@ -45,7 +45,7 @@ pub fn operands(text: &str) -> Vec<&str> {
 }
 
 impl<'l> Reader<'l> {
-    pub fn new(arch: Arch, locations: &'l mut Locations) -> Reader<'l> {
+    pub(super) fn new(arch: Arch, locations: &'l mut Locations) -> Reader<'l> {
         Reader {
             arch,
             locations,
@@ -59,25 +59,25 @@ impl<'l> Reader<'l> {
     }
 
     /// The number of a register by canonical name.
-    pub fn number(&mut self, canonical: &str) -> Read<Reg> {
+    pub(super) fn number(&mut self, canonical: &str) -> Read<Reg> {
         match self.registers.number(canonical) {
             Some(reg) => Ok(reg),
             None => unsupported("too many registers"),
         }
     }
     /// A register that no program names.
-    pub fn scratch(&mut self, name: &str) -> Read<Reg> {
+    pub(super) fn scratch(&mut self, name: &str) -> Read<Reg> {
         self.number(&format!("${name}"))
     }
     /// A register as written, with its width.
-    pub fn reg(&mut self, name: &str) -> Read<(Reg, Width)> {
+    pub(super) fn reg(&mut self, name: &str) -> Read<(Reg, Width)> {
         match register(self.arch, name) {
             Some((canonical, bytes)) => Ok((self.number(&canonical)?, Width(bytes))),
             None => syntax(format!("`{name}` is no register")),
         }
     }
     /// A constant as written, `#` and `$` dropped.
-    pub fn constant(&mut self, text: &str) -> Read<u64> {
+    pub(super) fn constant(&mut self, text: &str) -> Read<u64> {
         let digits = text.trim().trim_start_matches(['#', '$']);
         match number(digits) {
             Some(n) => Ok(n),
@@ -85,28 +85,28 @@ impl<'l> Reader<'l> {
         }
     }
 
-    pub fn push(&mut self, op: Op) {
+    pub(super) fn push(&mut self, op: Op) {
         self.code.push(op);
         self.line.push(self.here);
     }
     /// Emits a jump whose target is filled in at the end.
-    pub fn jump(&mut self, op: Op, label: &str) {
+    pub(super) fn jump(&mut self, op: Op, label: &str) {
         self.jumps.push((self.code.len(), label.trim().to_owned()));
         self.push(op);
     }
     /// Emits a jump behind the last instruction: a return.
-    pub fn leave(&mut self) {
+    pub(super) fn leave(&mut self) {
         self.jump(Op::Jump { target: 0 }, END);
     }
     /// The number of the next operation.
-    pub fn next(&self) -> usize {
+    pub(super) fn next(&self) -> usize {
         self.code.len()
     }
     /// Puts a label before the next operation.
-    pub fn label(&mut self, label: &str) {
+    pub(super) fn label(&mut self, label: &str) {
         self.labels.push((label.to_owned(), self.code.len()));
     }
-    pub fn alu(&mut self, alu: Alu, to: Reg, a: Operand, b: Operand, width: Width) {
+    pub(super) fn alu(&mut self, alu: Alu, to: Reg, a: Operand, b: Operand, width: Width) {
         self.push(Op::Alu {
             alu,
             to,
@@ -116,18 +116,18 @@ impl<'l> Reader<'l> {
             flags: false,
         });
     }
-    pub fn set(&mut self, to: Reg, value: Operand, width: Width) {
+    pub(super) fn set(&mut self, to: Reg, value: Operand, width: Width) {
         self.alu(Alu::Move, to, Operand::Imm(0), value, width);
     }
     /// A scratch register that holds base plus displacement before it is moved on.
-    pub fn advance(&mut self, at: Address, by: u64) {
+    pub(super) fn advance(&mut self, at: Address, by: u64) {
         if let Operand::Reg(base) = at.base {
             self.alu(Alu::Add, base, at.base, Operand::Imm(by), Width::DOUBLE);
         }
     }
 
     /// Reads the labels of a cell of the table; the instruction behind them, if there is one.
-    pub fn labels<'c>(&mut self, cell: &'c str, line: usize) -> Option<&'c str> {
+    pub(super) fn labels<'c>(&mut self, cell: &'c str, line: usize) -> Option<&'c str> {
         self.here = line as u16;
         let mut text = cell.trim();
         while let Some((label, rest)) = text.split_once(':') {
@@ -142,7 +142,7 @@ impl<'l> Reader<'l> {
     }
 
     /// The finished thread.
-    pub fn thread(mut self, id: usize, text: Vec<String>, initial: Vec<(Reg, u64)>) -> Read<Thread> {
+    pub(super) fn thread(mut self, id: usize, text: Vec<String>, initial: Vec<(Reg, u64)>) -> Read<Thread> {
         self.label(END);
         for (at, label) in std::mem::take(&mut self.jumps) {
             let Some(goal) = self.labels.iter().find(|(l, _)| *l == label).map(|(_, goal)| *goal) else {

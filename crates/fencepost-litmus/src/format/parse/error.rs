@@ -12,13 +12,13 @@ pub enum ReadError {
 }
 
 /// Shorthand of the readers.
-pub type Read<T> = Result<T, ReadError>;
+pub(super) type Read<T> = Result<T, ReadError>;
 
 /// A refusal of text that is not of the format.
-pub fn syntax<T>(reason: impl Into<String>) -> Read<T> {
+pub(super) fn syntax<T>(reason: impl Into<String>) -> Read<T> {
     Err(ReadError::Syntax(reason.into()))
 }
 /// A refusal of what is not modelled.
-pub fn unsupported<T>(reason: impl Into<String>) -> Read<T> {
+pub(super) fn unsupported<T>(reason: impl Into<String>) -> Read<T> {
     Err(ReadError::Unsupported(reason.into()))
 }

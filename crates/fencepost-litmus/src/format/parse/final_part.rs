@@ -7,7 +7,7 @@ use crate::format::condition::{Atom, CrashCondition, Prop, Quantifier};
 use crate::format::test::{Arch, Locations, Thread};
 
 /// Reads conditions against the threads and locations of the test.
-pub struct Reader<'a> {
+pub(super) struct Reader<'a> {
     pub arch: Arch,
     pub ids: &'a [usize],
     pub threads: &'a mut [Thread],
@@ -74,7 +74,7 @@ impl Cursor<'_> {
 
 impl Reader<'_> {
     /// `exists C`, `~exists C`, `forall C`.
-    pub fn condition(&mut self, text: &str) -> Read<(Quantifier, Prop)> {
+    pub(super) fn condition(&mut self, text: &str) -> Read<(Quantifier, Prop)> {
         let text = text.trim();
         let (quantifier, rest) = if let Some(rest) = text.strip_prefix("exists") {
             (Quantifier::Exists, rest)
@@ -95,7 +95,7 @@ impl Reader<'_> {
     }
 
     /// The condition of a `Crash=` header.
-    pub fn crash(&mut self, text: &str) -> Read<CrashCondition> {
+    pub(super) fn crash(&mut self, text: &str) -> Read<CrashCondition> {
         let (quantifier, condition) = self.condition(text)?;
         let mut registers = false;
         condition.atoms(&mut |atom| registers |= matches!(atom, Atom::Register(..)));
@@ -110,7 +110,7 @@ impl Reader<'_> {
     }
 
     /// A condition without quantifier.
-    pub fn prop(&mut self, text: &str) -> Read<Prop> {
+    pub(super) fn prop(&mut self, text: &str) -> Read<Prop> {
         let tokens = tokens(&tight(text))?;
         let mut cursor = Cursor {
             tokens: &tokens,
@@ -165,7 +165,7 @@ impl Reader<'_> {
         })
     }
     fn unary(&mut self, c: &mut Cursor<'_>) -> Read<Prop> {
-        /// Far more than anybody writes; each level takes some stack.
+        /// Far more than tests have; each level takes some stack.
         const DEEPEST: usize = 100;
         c.depth += 1;
         if c.depth > DEEPEST {
@@ -240,7 +240,7 @@ impl Reader<'_> {
     }
 
     /// `x; 0:EAX; ...`.
-    pub fn listed(&mut self, text: &str) -> Read<Vec<Atom>> {
+    pub(super) fn listed(&mut self, text: &str) -> Read<Vec<Atom>> {
         let mut atoms = Vec::new();
         for entry in tight(text).split(';').map(str::trim).filter(|t| !t.is_empty()) {
             let atom = self.atom(entry.split_whitespace().next().unwrap_or_default())?;

@@ -8,7 +8,7 @@ use crate::format::op::Reg;
 use crate::format::test::{Arch, Locations, Thread};
 
 /// Initial values of registers; those of memory go into [`Locations`].
-pub struct Init {
+pub(super) struct Init {
     /// Thread number, if one is named, register and value.
     registers: Vec<(Option<usize>, String, u64)>,
 }
@@ -30,7 +30,7 @@ fn size_of(ty: &str) -> Option<u8> {
 }
 
 /// A number, a location or a location with a displacement.
-pub fn value(text: &str, locations: &mut Locations) -> Read<u64> {
+pub(super) fn value(text: &str, locations: &mut Locations) -> Read<u64> {
     let text = text.trim().trim_start_matches('&');
     let text = text
         .strip_prefix('(')
@@ -76,7 +76,7 @@ fn split_entries(text: &str) -> Vec<&str> {
 }
 
 /// Reads the initial state.
-pub fn read(arch: Arch, text: &str, locations: &mut Locations) -> Read<Init> {
+pub(super) fn read(arch: Arch, text: &str, locations: &mut Locations) -> Read<Init> {
     let mut init = Init { registers: Vec::new() };
     let text = tight(text);
     for entry in split_entries(&text)
@@ -181,12 +181,12 @@ fn memory_entry(name: &str, size: Option<u8>, right: Option<&str>, locations: &m
 
 impl Init {
     /// The initial registers of a thread.
-    pub fn of_thread(&self, id: usize, reader: &mut Reader<'_>) -> Read<Vec<(Reg, u64)>> {
+    pub(super) fn of_thread(&self, id: usize, reader: &mut Reader<'_>) -> Read<Vec<(Reg, u64)>> {
         let own = self.registers.iter().filter(|(t, ..)| t.is_none_or(|t| t == id));
         own.map(|(_, name, v)| Ok((reader.number(name)?, *v))).collect()
     }
     /// Entries must name threads that exist.
-    pub fn extra_registers(&self, threads: &mut [Thread]) -> Read<()> {
+    pub(super) fn extra_registers(&self, threads: &mut [Thread]) -> Read<()> {
         for (thread, name, _) in &self.registers {
             if let Some(id) = thread
                 && !threads.iter().any(|t| t.id == *id)

@@ -3,7 +3,7 @@
 use crate::format::test::Arch;
 
 /// Without blanks around colons: `1: X0` is the register `1:X0`.
-pub fn tight(text: &str) -> String {
+pub(super) fn tight(text: &str) -> String {
     let parts: Vec<&str> = text.split(':').collect();
     let last = parts.len() - 1;
     let trimmed = parts.iter().enumerate().map(|(i, part)| {
@@ -14,7 +14,7 @@ pub fn tight(text: &str) -> String {
 }
 
 /// The canonical name of a register and the bytes that its written name covers; `None`: not a register.
-pub fn register(arch: Arch, name: &str) -> Option<(String, u8)> {
+pub(super) fn register(arch: Arch, name: &str) -> Option<(String, u8)> {
     if let Some(rest) = name.strip_prefix('%')
         && !arch.is_x86()
     {
@@ -29,7 +29,7 @@ pub fn register(arch: Arch, name: &str) -> Option<(String, u8)> {
 }
 
 /// `EAX`, `rax`, `%eax`, `AL`, `r8d`.
-pub fn x86(name: &str) -> Option<(String, u8)> {
+pub(super) fn x86(name: &str) -> Option<(String, u8)> {
     let upper = name.trim_start_matches('%').to_ascii_uppercase();
     const LETTERS: [&str; 4] = ["A", "B", "C", "D"];
     const NAMED: [&str; 4] = ["SI", "DI", "SP", "BP"];
@@ -64,14 +64,14 @@ pub fn x86(name: &str) -> Option<(String, u8)> {
 }
 
 /// `Rn`.
-pub fn arm(name: &str) -> Option<(String, u8)> {
+pub(super) fn arm(name: &str) -> Option<(String, u8)> {
     let upper = name.to_ascii_uppercase();
     let n: u8 = upper.strip_prefix('R')?.parse().ok().filter(|n| *n <= 14)?;
     Some((format!("R{n}"), 4))
 }
 
 /// `Wn`, `Xn`, zero registers.
-pub fn aarch64(name: &str) -> Option<(String, u8)> {
+pub(super) fn aarch64(name: &str) -> Option<(String, u8)> {
     let upper = name.to_ascii_uppercase();
     let (kind, n) = upper.split_at_checked(1)?;
     let bytes = match kind {
@@ -87,7 +87,7 @@ pub fn aarch64(name: &str) -> Option<(String, u8)> {
 }
 
 /// `rn`.
-pub fn ppc(name: &str) -> Option<(String, u8)> {
+pub(super) fn ppc(name: &str) -> Option<(String, u8)> {
     let n: u8 = name.strip_prefix(['r', 'R'])?.parse().ok().filter(|n| *n <= 31)?;
     Some((format!("r{n}"), 8))
 }

@@ -1,7 +1,7 @@
 //! Numbers as litmus files write them.
 
 /// Decimal, hexadecimal or binary, signed; negative numbers in two's complement.
-pub fn number(text: &str) -> Option<u64> {
+pub(super) fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -73,7 +73,7 @@ fn width(letter: Option<&u8>) -> Option<Width> {
 }
 
 /// One instruction; false if it is not known.
-pub fn instruction(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
+pub(super) fn instruction(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
     let barrier = match mnemonic {
         "SYNC" | "HWSYNC" => Some(Barrier::Full),
         "LWSYNC" => Some(Barrier::Light),
@@ -95,7 +95,7 @@ fn registers(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
     };
     let word = Width::DOUBLE;
     match (name, args) {
-        ("LI", [to, value]) | ("MR", [to, value]) => {
+        ("LI" | "MR", [to, value]) => {
             let (to, _) = r.reg(to)?;
             let b = operand(r, value)?;
             r.push(Op::Alu {

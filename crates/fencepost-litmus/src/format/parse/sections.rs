@@ -4,7 +4,7 @@ use super::error::{Read, syntax, unsupported};
 use crate::format::test::Arch;
 
 /// A file cut into its parts.
-pub struct Sections {
+pub(super) struct Sections {
     pub arch: Arch,
     pub name: String,
     pub headers: Vec<(String, String)>,
@@ -134,7 +134,7 @@ fn headers(text: &str) -> Vec<(String, String)> {
 }
 
 impl Sections {
-    pub fn split(text: &str) -> Read<Sections> {
+    pub(super) fn split(text: &str) -> Read<Sections> {
         let text = without_comments(text)?;
         let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         let (first, rest) = text.split_once('\n').unwrap_or((text, ""));

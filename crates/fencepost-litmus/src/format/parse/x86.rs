@@ -91,7 +91,7 @@ fn sized(mnemonic: &str) -> (&str, Option<Width>) {
 }
 
 /// One instruction; false if it is not known.
-pub fn instruction(r: &mut Reader<'_>, mnemonic: &str, rest: &str) -> Read<bool> {
+pub(super) fn instruction(r: &mut Reader<'_>, mnemonic: &str, rest: &str) -> Read<bool> {
     if mnemonic == "LOCK" {
         let rest = rest.trim_start_matches([';', ' ']);
         let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -262,8 +262,10 @@ fn locked_op(r: &mut Reader<'_>, locked: bool, op: Op) {
 fn exchanges(r: &mut Reader<'_>, name: &str, args: &[Arg], width: Width, locked: bool) -> Read<bool> {
     let order = Order::default();
     match (name, args) {
-        ("XCHG", [Arg::Memory(at), Arg::Value(Operand::Reg(reg))])
-        | ("XCHG", [Arg::Value(Operand::Reg(reg)), Arg::Memory(at)]) => {
+        (
+            "XCHG",
+            [Arg::Memory(at), Arg::Value(Operand::Reg(reg))] | [Arg::Value(Operand::Reg(reg)), Arg::Memory(at)],
+        ) => {
             let value = Operand::Reg(*reg);
             let to = Some(*reg);
             locked_op(

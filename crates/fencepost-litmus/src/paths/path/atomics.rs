@@ -7,7 +7,7 @@ use crate::format::test::FLAGS;
 use crate::paths::exec::Cell;
 
 /// Reads, computes, writes.
-pub fn modify(s: &mut State, op: Op, at: Cell, old: u64, here: usize) {
+pub(super) fn modify(s: &mut State, op: Op, at: Cell, old: u64, here: usize) {
     let Op::Rmw {
         alu,
         to,
@@ -59,7 +59,7 @@ pub fn modify(s: &mut State, op: Op, at: Cell, old: u64, here: usize) {
 
 /// A register, and another cell that it may hold: a compare and swap of Arm that succeeds may answer with the register that it
 /// compared (the value is that of memory, and so it depends on the comparison only), or with what it read.
-pub fn compare_swap(s: &mut State, op: Op, at: Cell, old: u64, here: usize) -> Option<(Reg, Cell)> {
+pub(super) fn compare_swap(s: &mut State, op: Op, at: Cell, old: u64, here: usize) -> Option<(Reg, Cell)> {
     let Op::CompareSwap {
         expected,
         new,

@@ -6,7 +6,7 @@ use crate::format::test::Thread;
 use crate::paths::exec::{Cell, Registers, Unrolled};
 
 #[derive(Clone)]
-pub struct State {
+pub(super) struct State {
     pub at: usize,
     pub regs: Registers,
     pub path: Path,
@@ -29,7 +29,7 @@ pub struct State {
 }
 
 impl State {
-    pub fn initial(thread: &Thread) -> State {
+    pub(super) fn initial(thread: &Thread) -> State {
         State {
             at: 0,
             regs: Registers::initial(thread),
@@ -46,13 +46,13 @@ impl State {
             back: Unrolled::default(),
         }
     }
-    pub fn isync(&mut self) {
+    pub(super) fn isync(&mut self) {
         self.isync_ctrl |= self.ctrl;
         self.isync_addr |= self.addr_po;
         self.isync_pick |= self.ctrl_pick | self.addr_pick;
     }
     /// The event number of an access to `at`; notes what its address needs.
-    pub fn access(&mut self, event: Event, at: Cell) -> u8 {
+    pub(super) fn access(&mut self, event: Event, at: Cell) -> u8 {
         let number = self.path.events.len() as u8;
         let needs = Needs {
             addr: at.needs,
@@ -77,7 +77,7 @@ impl State {
         number
     }
     /// What a register holds that got a value from memory.
-    pub fn read(&self, value: u64, number: u8) -> Cell {
+    pub(super) fn read(&self, value: u64, number: u8) -> Cell {
         let addr = self.path.events[usize::from(number)].addr;
         let chosen = self.chosen.iter().find(|(a, _)| *a == addr);
         Cell {
@@ -88,7 +88,7 @@ impl State {
 }
 
 /// An event with nothing special.
-pub fn event(kind: Kind, at: Cell, value: u64, width: Width, order: Order, op: usize) -> Event {
+pub(super) fn event(kind: Kind, at: Cell, value: u64, width: Width, order: Order, op: usize) -> Event {
     Event {
         kind,
         addr: at.value,

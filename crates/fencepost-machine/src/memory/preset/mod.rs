@@ -35,7 +35,7 @@ impl MediaSpec {
     pub const PRESETS: &'static [MediaPreset] = &[
         MediaPreset {
             name: "ddr3-1600",
-            doc: "DDR3-1600 11-11-11, one rank of eight 4 Gb x8 devices; as persistent memory: battery backed.",
+            doc: "DDR3-1600 11-11-11, one rank of eight 4 Gb x8 devices; as persistent memory: kept by stored energy.",
             spec: MediaSpec::default,
             marks: &[],
         },

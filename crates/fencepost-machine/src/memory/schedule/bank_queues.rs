@@ -8,7 +8,7 @@ use fencepost_kernel::{LineAddr, Ps};
 
 /// What had to be done to a bank for a request.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum RowState {
+pub(crate) enum RowState {
     /// Nothing: its row was open.
     Hit,
     /// The row was opened for it.
@@ -19,7 +19,7 @@ pub enum RowState {
 
 /// A queued request, located.
 #[derive(Copy, Clone, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// Read id, or entry of the write queue.
     pub key: u64,
     /// The line.
@@ -95,7 +95,7 @@ impl List {
 
 /// Requests of one direction, oldest first in every bank.
 #[derive(Clone, Debug)]
-pub struct BankQueues {
+pub(crate) struct BankQueues {
     direction: Direction,
     /// Requests need no open row.
     any_row: bool,
@@ -116,7 +116,7 @@ pub struct BankQueues {
 
 impl BankQueues {
     /// No requests, for this many banks. `any_row`: they can be served whatever row is open.
-    pub fn new(direction: Direction, banks: usize, any_row: bool) -> BankQueues {
+    pub(crate) fn new(direction: Direction, banks: usize, any_row: bool) -> BankQueues {
         BankQueues {
             direction,
             any_row,
@@ -133,60 +133,60 @@ impl BankQueues {
         }
     }
     /// Whether requests can be served whatever row is open.
-    pub fn any_row(&self) -> bool {
+    pub(crate) fn any_row(&self) -> bool {
         self.any_row
     }
     /// The same; where rows matter, they are opened for requests that may not issue yet.
-    pub fn opening_ahead(mut self, ahead: bool) -> BankQueues {
+    pub(crate) fn opening_ahead(mut self, ahead: bool) -> BankQueues {
         self.ahead = ahead && !self.any_row;
         self
     }
     /// Whether rows are opened for requests that may not issue yet.
     #[inline]
-    pub fn looks_ahead(&self) -> bool {
+    pub(crate) fn looks_ahead(&self) -> bool {
         self.ahead
     }
     /// Whether a bank holds requests.
     #[inline]
-    pub fn occupied(&self, bank: usize) -> bool {
+    pub(crate) fn occupied(&self, bank: usize) -> bool {
         self.occupied & (1 << bank) != 0
     }
     /// The next request of every bank, as of the last [`BankQueues::choose`].
     #[inline]
-    pub fn next(&self) -> &Candidates {
+    pub(crate) fn next(&self) -> &Candidates {
         &self.next
     }
     /// Whether a bank has its next request, or has to look for it.
     #[inline]
-    pub fn has_choice(&self, bank: usize) -> bool {
+    pub(crate) fn has_choice(&self, bank: usize) -> bool {
         (self.stale | self.next.hits() | self.next.misses()) & (1 << bank) != 0
     }
     /// Number of requests.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
     /// Whether there are none.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
     /// The request that has waited longest.
     #[inline]
-    pub fn oldest(&self) -> Option<&Request> {
+    pub(crate) fn oldest(&self) -> Option<&Request> {
         // No request has this number.
         self.nodes.get(usize::from(self.all.oldest)).map(|q| &q.request)
     }
     /// A queued request.
     #[inline]
-    pub fn request(&mut self, handle: Handle) -> &mut Request {
+    pub(crate) fn request(&mut self, handle: Handle) -> &mut Request {
         &mut self.nodes[usize::from(handle.0)].request
     }
 
-    /// Adds the youngest request; `eligible`: whether it may issue as far as its queue is concerned. Answers whether the
+    /// Adds the youngest request; `eligible`: whether it may issue as far as its queue is concerned. Returns whether the
     /// channel has to look: not if the bank's choice is an older request that stays the choice first come, first served.
     /// Where rows are opened ahead, the choice may be one that has to give way, and any request a new choice.
-    pub fn push(&mut self, request: Request, channel: &Channel, eligible: bool) -> bool {
+    pub(crate) fn push(&mut self, request: Request, channel: &Channel, eligible: bool) -> bool {
         let bank = usize::from(request.bank);
         self.order += 1;
         let alone = Links {
@@ -227,7 +227,7 @@ impl BankQueues {
         self.len == 1 || looks
     }
     /// Takes a request out.
-    pub fn remove(&mut self, handle: Handle) -> Request {
+    pub(crate) fn remove(&mut self, handle: Handle) -> Request {
         let request = self.nodes[usize::from(handle.0)].request;
         let bank = &mut self.banks[usize::from(request.bank)];
         bank.remove(&mut self.nodes, handle.0, |q| &mut q.of_bank);
@@ -245,17 +245,17 @@ impl BankQueues {
     /// The rows of these banks (a bit each), how often they were hit, or the eligibility of requests for them, may have
     /// changed.
     #[inline]
-    pub fn changed(&mut self, banks: u64) {
+    pub(crate) fn changed(&mut self, banks: u64) {
         self.stale |= banks;
     }
     /// The same of every bank.
-    pub fn all_changed(&mut self) {
+    pub(crate) fn all_changed(&mut self) {
         self.changed(u64::MAX);
     }
 
     /// The row of a bank was closed, or opened for its next request: that stays the next one, unless it was opened ahead.
     #[inline]
-    pub fn row_changed(&mut self, bank: usize, channel: &Channel) {
+    pub(crate) fn row_changed(&mut self, bank: usize, channel: &Channel) {
         if self.ahead {
             self.changed(1 << bank);
         } else if self.stale & (1 << bank) == 0 {
@@ -277,7 +277,11 @@ impl BankQueues {
     /// Brings the next requests up to date: `choose` is asked about every bank for which something changed, with its requests
     /// from the oldest on.
     #[inline]
-    pub fn choose(&mut self, channel: &Channel, mut choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>) {
+    pub(crate) fn choose(
+        &mut self,
+        channel: &Channel,
+        mut choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>,
+    ) {
         if self.stale == 0 {
             return;
         }
@@ -296,7 +300,7 @@ impl BankQueues {
         }
     }
     /// Banks whose row was opened for their next request.
-    pub fn opened(&self) -> u64 {
+    pub(crate) fn opened(&self) -> u64 {
         each(self.next.hits()).fold(0, |opened, bank| {
             let request = &self.nodes[usize::from(self.next.handle(bank).0)].request;
             opened | u64::from(request.found != RowState::Hit) << bank
@@ -306,7 +310,7 @@ impl BankQueues {
 
 /// The requests of a bank, oldest first, with their places in the order of arrival.
 #[derive(Copy, Clone)]
-pub struct BankRequests<'a> {
+pub(crate) struct BankRequests<'a> {
     nodes: &'a [Queued],
     next: Node,
 }

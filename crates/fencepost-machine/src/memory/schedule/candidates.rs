@@ -66,7 +66,7 @@ impl Key {
 /// A bank changes only when a command goes to it or a request comes or leaves, so its candidate is worked out then and
 /// not at each look. A look reads all of them in one go; which are ready is hard to foretell, so nothing branches on it.
 #[derive(Clone, Debug)]
-pub struct Candidates {
+pub(crate) struct Candidates {
     /// Banks with a candidate for the open row; for another row.
     hits: u64,
     misses: u64,
@@ -75,7 +75,7 @@ pub struct Candidates {
 
 /// The first of some candidates.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct First {
+pub(crate) struct First {
     /// When it can go.
     pub at: Ps,
     /// Its bank.
@@ -86,7 +86,7 @@ pub struct First {
 
 impl Candidates {
     /// No candidates.
-    pub fn new() -> Candidates {
+    pub(crate) fn new() -> Candidates {
         let none = Candidate {
             ready: NEVER,
             key: Key::new(0, false, 0),
@@ -101,13 +101,13 @@ impl Candidates {
     }
     /// These banks have no candidate.
     #[inline]
-    pub fn clear(&mut self, banks: u64) {
+    pub(crate) fn clear(&mut self, banks: u64) {
         self.hits &= !banks;
         self.misses &= !banks;
     }
     /// A bank that had none has a candidate.
     #[inline]
-    pub fn set(&mut self, bank: usize, choice: Choice, needs: Needs) {
+    pub(crate) fn set(&mut self, bank: usize, choice: Choice, needs: Needs) {
         let Choice { rank, handle } = choice;
         let Needs { hit, ready, waits } = needs;
         self.banks[bank & 63] = Candidate {
@@ -121,27 +121,27 @@ impl Candidates {
     }
     /// The candidate of a bank, if it has one, stays, but needs another command.
     #[inline]
-    pub fn needs(&mut self, bank: usize, needs: Needs) {
+    pub(crate) fn needs(&mut self, bank: usize, needs: Needs) {
         let bit = 1 << bank;
         if (self.hits | self.misses) & bit != 0 {
             self.clear(bit);
             let (rank, handle) = (self.rank(bank), self.handle(bank));
-            self.set(bank, Choice { rank, handle }, needs);
+            self.set(bank, Choice { handle, rank }, needs);
         }
     }
     /// Banks whose next request wants the open row.
     #[inline]
-    pub fn hits(&self) -> u64 {
+    pub(crate) fn hits(&self) -> u64 {
         self.hits
     }
     /// Banks whose next request wants another row.
     #[inline]
-    pub fn misses(&self) -> u64 {
+    pub(crate) fn misses(&self) -> u64 {
         self.misses
     }
     /// Which of some candidates can go first, none before `least`: of requests for an open row, and of others.
     #[inline(always)]
-    pub fn first(&self, banks: u64, shared: &SharedTimes, least: [Ps; 2]) -> Option<First> {
+    pub(crate) fn first(&self, banks: u64, shared: &SharedTimes, least: [Ps; 2]) -> Option<First> {
         // By time and then by key, as one number: comparing the two apart branches.
         let mut first = u128::MAX;
         for bank in each(banks) {
@@ -156,19 +156,19 @@ impl Candidates {
     }
     /// The rank of a candidate.
     #[inline]
-    pub fn rank(&self, bank: usize) -> u64 {
+    pub(crate) fn rank(&self, bank: usize) -> u64 {
         self.banks[bank & 63].key.rank()
     }
     /// The request that is the candidate of a bank.
     #[inline]
-    pub fn handle(&self, bank: usize) -> Handle {
+    pub(crate) fn handle(&self, bank: usize) -> Handle {
         self.banks[bank & 63].handle
     }
 }
 
 /// What a request needs of its bank next.
 #[derive(Copy, Clone, Debug)]
-pub struct Needs {
+pub(crate) struct Needs {
     /// Its row is open.
     pub hit: bool,
     /// When the bank itself is ready for the command.

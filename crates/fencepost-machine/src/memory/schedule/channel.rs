@@ -21,7 +21,7 @@ pub(super) struct Next {
 
 /// A channel with its share of the queued requests.
 #[derive(Clone, Debug)]
-pub struct ChannelScheduler {
+pub(crate) struct ChannelScheduler {
     /// Banks and buses.
     pub channel: Channel,
     /// Queued reads.
@@ -44,7 +44,7 @@ pub struct ChannelScheduler {
 
 impl ChannelScheduler {
     /// An idle channel. `rows_ahead`: as in the controller's parameters.
-    pub fn new(media: &MediaSpec, rows_ahead: bool, number: u16) -> ChannelScheduler {
+    pub(crate) fn new(media: &MediaSpec, rows_ahead: bool, number: u16) -> ChannelScheduler {
         let channel = Channel::new(media);
         let banks = channel.banks.len();
         ChannelScheduler {
@@ -63,16 +63,16 @@ impl ChannelScheduler {
     }
     /// Whether no request waits.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.reads.is_empty() && self.writes.is_empty()
     }
     /// Something may issue that could not before: looks at the first clock edge at which the command bus is free.
-    pub fn wake(&mut self, delays: &Delays, now: Ps) {
+    pub(crate) fn wake(&mut self, delays: &Delays, now: Ps) {
         self.plan = None;
         self.wake = self.wake.min(delays.edge(now.max(self.channel.next_command)));
     }
     /// Takes a request; `eligible`: whether it may issue as far as its queue is concerned.
-    pub fn push(&mut self, delays: &Delays, now: Ps, direction: Direction, request: Request, eligible: bool) {
+    pub(crate) fn push(&mut self, delays: &Delays, now: Ps, direction: Direction, request: Request, eligible: bool) {
         let (bank, row) = (usize::from(request.bank), request.row);
         if direction == Direction::Read && self.writes.looks_ahead() {
             // No row is opened ahead where a read waits.
@@ -110,15 +110,15 @@ impl ChannelScheduler {
         at > self.wake
     }
     /// The design's scheduler has something new to consider, and has decided at `at`.
-    pub fn reconsider(&mut self, delays: &Delays, at: Ps) {
+    pub(crate) fn reconsider(&mut self, delays: &Delays, at: Ps) {
         self.writes.all_changed();
         self.decided = self.decided.max(at);
         if !self.is_empty() {
             self.wake(delays, at);
         }
     }
-    /// Sends a read that the module answers without a bank; answers when its data has arrived.
-    pub fn query(&mut self, delays: &Delays, now: Ps) -> Ps {
+    /// Sends a read that the module answers without a bank; returns when its data has arrived.
+    pub(crate) fn query(&mut self, delays: &Delays, now: Ps) -> Ps {
         let arrives = self.channel.query(delays, now);
         if !self.is_empty() {
             self.wake(delays, now);
@@ -143,7 +143,7 @@ impl ChannelScheduler {
     /// Issues what can issue at `now`, if the command bus is free, and finds out when to look again. After a write's data
     /// went out, that is left to [`ChannelScheduler::go_on`]: what may issue can depend on it.
     #[inline]
-    pub fn begin(&mut self, now: Ps, cx: &mut Context<'_>) -> Option<Transfer> {
+    pub(crate) fn begin(&mut self, now: Ps, cx: &mut Context<'_>) -> Option<Transfer> {
         let next = match self.plan.take() {
             Some(next) if self.wake == now && self.channel.bus_free(now) => next,
             _ => self.first_look(now, cx)?,
@@ -155,7 +155,7 @@ impl ChannelScheduler {
         transfer
     }
     /// Finds out when to look again after a command at `now`: the command bus takes one a clock.
-    pub fn go_on(&mut self, now: Ps, cx: &mut Context<'_>) {
+    pub(crate) fn go_on(&mut self, now: Ps, cx: &mut Context<'_>) {
         let next = self.next_command(now, cx);
         debug_assert!(next.is_none(), "two commands in a clock");
     }
@@ -232,7 +232,7 @@ impl ChannelScheduler {
             self.wake = if ahead { cx.delays.edge(due) } else { NEVER };
             return None;
         }
-        // A refresh changes what is worth waiting for, so look again when one falls due.
+        // A refresh changes what to wait for, so look again when one falls due.
         self.wake = cx.delays.edge(pick.at.min(due));
         if before == self.turn.mode && due > self.wake {
             let fill = Fill::new(cx, &self.reads, &self.writes);

@@ -1,4 +1,4 @@
-//! What a scheduler is shown of a bank, and what it answers.
+//! What a scheduler is shown of a bank, and what it returns.
 
 /// Names a request while it waits for its bank.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

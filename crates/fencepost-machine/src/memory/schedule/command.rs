@@ -7,7 +7,7 @@ use fencepost_kernel::Ps;
 
 /// A command for one request.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Command {
+pub(super) enum Command {
     /// Transfer its line.
     Column,
     /// Open its row.
@@ -18,7 +18,7 @@ pub enum Command {
 
 /// What a channel can do first for the requests of one direction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Pick {
+pub(super) struct Pick {
     /// The earliest time at which a command is possible, not before the time asked about; `NEVER` without candidates.
     pub at: Ps,
     /// The bank and the command that go at the clock edge of that time, if nothing changes until then and that is known.
@@ -26,7 +26,7 @@ pub struct Pick {
 }
 impl Pick {
     /// Nothing can be issued before `at`.
-    pub fn none_before(at: Ps) -> Pick {
+    pub(super) fn none_before(at: Ps) -> Pick {
         Pick { at, first: None }
     }
 }
@@ -37,7 +37,7 @@ impl Pick {
 /// Finds the earliest time at which something can go, which is not before the command bus is free, and who goes at its
 /// clock edge.
 #[inline(always)]
-pub fn pick(
+pub(super) fn pick(
     (channel, delays): (&Channel, &Delays),
     next: &Candidates,
     direction: Direction,

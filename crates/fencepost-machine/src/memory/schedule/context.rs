@@ -1,4 +1,4 @@
-//! What a channel is given when it acts, and what it answers.
+//! What a channel is given when it acts, and what it returns.
 
 use super::Scheduler;
 use crate::memory::CommandRecord;
@@ -10,7 +10,7 @@ use crate::memory::writes::Writes;
 use fencepost_kernel::{LineAddr, Ps};
 
 /// What a channel looks at besides its own state.
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     /// Delays of the medium.
     pub delays: &'a Delays,
     /// Where lines live.
@@ -33,7 +33,7 @@ pub struct Context<'a> {
 
 /// A line crosses the bus.
 #[derive(Copy, Clone, Debug)]
-pub struct Transfer {
+pub(crate) struct Transfer {
     /// Which way.
     pub direction: Direction,
     /// For whom: read id, or entry of the write queue.

@@ -10,7 +10,7 @@ use fencepost_kernel::Ps;
 use fencepost_kernel::units::LINE_BYTES;
 
 impl ChannelScheduler {
-    /// Issues a command for a queued request; answers what a column command transfers.
+    /// Issues a command for a queued request; returns what a column command transfers.
     pub(super) fn issue(&mut self, now: Ps, next: Next, cx: &mut Context<'_>) -> Option<Transfer> {
         let Next {
             direction,

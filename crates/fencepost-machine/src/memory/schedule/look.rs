@@ -111,7 +111,7 @@ impl ChannelScheduler {
         let next = self.queued(direction).next();
         pick((&self.channel, cx.delays), next, direction, now, banks)
     }
-    /// Brings the next requests of the banks up to date. Answers when to ask a design's scheduler again, if ever.
+    /// Brings the next requests of the banks up to date. Returns when to ask a design's scheduler again, if ever.
     #[inline(always)]
     fn choose(&mut self, direction: Direction, now: Ps, cx: &mut Context<'_>) -> Ps {
         let (channel, hits_max) = (&self.channel, cx.spec.row_hits_max);

@@ -11,10 +11,10 @@ mod issue;
 mod look;
 mod turn;
 
-pub use bank_queues::{Request, RowState};
-pub use channel::ChannelScheduler;
+pub(super) use bank_queues::{Request, RowState};
+pub(super) use channel::ChannelScheduler;
 pub use choice::{Choice, Handle, OpenRow};
-pub use context::Context;
+pub(super) use context::Context;
 pub use fr_fcfs::FrFcfs;
 
 use super::writes::{Slot, Writes};

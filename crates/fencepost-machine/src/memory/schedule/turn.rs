@@ -8,7 +8,7 @@ use fencepost_kernel::Ps;
 
 /// Whose turn it is, and what its end depends on.
 #[derive(Clone, Debug)]
-pub struct Turn {
+pub(super) struct Turn {
     /// The direction that has the bus.
     pub mode: Direction,
     /// The drain goes on although reads wait.
@@ -20,7 +20,7 @@ pub struct Turn {
 }
 
 /// What a turn depends on.
-pub struct Fill<'a> {
+pub(super) struct Fill<'a> {
     /// Policies.
     pub spec: &'a ControllerSpec,
     /// Queued reads.
@@ -35,7 +35,7 @@ pub struct Fill<'a> {
 impl<'a> Fill<'a> {
     /// The queues of a channel.
     #[inline]
-    pub fn new(cx: &Context<'a>, reads: &'a BankQueues, writes: &'a BankQueues) -> Fill<'a> {
+    pub(super) fn new(cx: &Context<'a>, reads: &'a BankQueues, writes: &'a BankQueues) -> Fill<'a> {
         Fill {
             spec: cx.spec,
             reads,
@@ -46,7 +46,7 @@ impl<'a> Fill<'a> {
     }
     /// When the oldest request of a direction has waited long enough for its turn.
     #[inline]
-    pub fn due(&self, direction: Direction) -> Option<Ps> {
+    pub(super) fn due(&self, direction: Direction) -> Option<Ps> {
         let (queue, limit) = match direction {
             Direction::Read => (self.reads, self.spec.read_wait_max),
             Direction::Write => (self.writes, self.spec.write_wait_max),
@@ -70,7 +70,7 @@ impl<'a> Fill<'a> {
 
 impl Turn {
     /// Reads first.
-    pub fn new() -> Turn {
+    pub(super) fn new() -> Turn {
         Turn {
             mode: Direction::Read,
             forced: false,
@@ -81,7 +81,7 @@ impl Turn {
     /// Read mode until writes force a drain or no read waits; write mode until reads may have their turn. Either side
     /// that has waited too long gets its turn however full the other's queue is, so neither starves.
     #[inline]
-    pub fn choose(&mut self, now: Ps, fill: &Fill<'_>) {
+    pub(super) fn choose(&mut self, now: Ps, fill: &Fill<'_>) {
         match self.mode {
             Direction::Read if fill.writes.is_empty() => {}
             Direction::Read => {
@@ -119,7 +119,7 @@ impl Turn {
         }
     }
     /// A line of this direction crosses the bus.
-    pub fn served(&mut self, direction: Direction) {
+    pub(super) fn served(&mut self, direction: Direction) {
         match direction {
             Direction::Read => self.owed = self.owed.saturating_sub(1),
             Direction::Write => self.drained = self.drained.saturating_add(1),

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// A bank and its row buffer.
 #[derive(Clone, Debug, Default)]
-pub struct Bank {
+pub(crate) struct Bank {
     /// The open row.
     pub row: Option<u64>,
     /// Column accesses since the row was opened.
@@ -24,7 +24,7 @@ pub struct Bank {
 
 /// A refresh of a rank.
 #[derive(Copy, Clone, Debug)]
-pub struct Refresh {
+pub(crate) struct Refresh {
     /// First bank of the rank.
     pub bank: usize,
     /// When its open rows were closed, if there were any.
@@ -37,7 +37,7 @@ pub struct Refresh {
 
 /// Timing state of one channel.
 #[derive(Clone, Debug)]
-pub struct Channel {
+pub(crate) struct Channel {
     /// Banks, rank by rank.
     pub banks: Vec<Bank>,
     /// Banks with an open row, a bit each.
@@ -82,7 +82,7 @@ impl WriteBuffer {
 
 impl Channel {
     /// An idle channel with every row closed.
-    pub fn new(m: &MediaSpec) -> Channel {
+    pub(crate) fn new(m: &MediaSpec) -> Channel {
         let (ranks, banks, groups) = (m.ranks, m.banks, m.bank_groups);
         let of_bank = |b: u16| Bank {
             group: (b / banks * groups + b % groups) as u8,
@@ -109,7 +109,7 @@ impl Channel {
 
     /// When `bank` itself is ready for a column command to its open row, and what the command waits for with other banks.
     #[inline]
-    pub fn column_waits(&self, bank: usize, direction: Direction) -> (Ps, Waits) {
+    pub(crate) fn column_waits(&self, bank: usize, direction: Direction) -> (Ps, Waits) {
         let b = &self.banks[bank];
         let ready = match direction {
             Direction::Read => b.next_read,
@@ -119,7 +119,7 @@ impl Channel {
     }
     /// The same of the command that brings another row closer to being open.
     #[inline]
-    pub fn row_waits(&self, bank: usize) -> (Ps, Waits) {
+    pub(crate) fn row_waits(&self, bank: usize) -> (Ps, Waits) {
         let b = &self.banks[bank];
         if self.precharges(bank) {
             (b.next_precharge, Waits::ALONE)
@@ -128,11 +128,11 @@ impl Channel {
         }
     }
     /// Earliest time of a column command to the open row of `bank`.
-    pub fn column_at(&self, bank: usize, direction: Direction) -> Ps {
+    pub(crate) fn column_at(&self, bank: usize, direction: Direction) -> Ps {
         self.earliest(self.column_waits(bank, direction))
     }
     /// Earliest time of the command that brings another row closer to being open in `bank`.
-    pub fn row_at(&self, bank: usize) -> Ps {
+    pub(crate) fn row_at(&self, bank: usize) -> Ps {
         self.earliest(self.row_waits(bank))
     }
     fn earliest(&self, (ready, waits): (Ps, Waits)) -> Ps {
@@ -141,26 +141,26 @@ impl Channel {
     /// Whether another row needs a precharge first. A medium with write buffers has row buffers for reads only: nothing
     /// need be closed.
     #[inline]
-    pub fn precharges(&self, bank: usize) -> bool {
+    pub(crate) fn precharges(&self, bank: usize) -> bool {
         self.banks[bank].row.is_some() && !self.buffered
     }
     /// The banks in which another row needs a precharge first, a bit each.
     #[inline]
-    pub fn closes_first(&self) -> u64 {
+    pub(crate) fn closes_first(&self) -> u64 {
         if self.buffered { 0 } else { self.open }
     }
     /// What the banks of a group share; every command also waits for [`Channel::next_command`].
     #[inline]
-    pub fn shared(&self) -> &SharedTimes {
+    pub(crate) fn shared(&self) -> &SharedTimes {
         &self.shared
     }
     /// From when on the module takes data of another write, whatever its bank.
     #[inline]
-    pub fn write_buffer_free(&self) -> Ps {
+    pub(crate) fn write_buffer_free(&self) -> Ps {
         self.buffer.free_at()
     }
     /// From when on a bank could take a request: past its precharge, activation or write pulse.
-    pub fn ready_at(&self, bank: usize) -> Ps {
+    pub(crate) fn ready_at(&self, bank: usize) -> Ps {
         let b = &self.banks[bank];
         match b.row {
             Some(_) => b.next_read.min(b.next_write),
@@ -168,7 +168,7 @@ impl Channel {
         }
     }
     /// Opens `row` at `now`.
-    pub fn activate(&mut self, t: &Delays, now: Ps, bank: usize, row: u64) {
+    pub(crate) fn activate(&mut self, t: &Delays, now: Ps, bank: usize, row: u64) {
         self.next_command = now + t.clock;
         self.open |= 1 << bank;
         let b = &mut self.banks[bank];
@@ -183,14 +183,14 @@ impl Channel {
         self.shared.activated(t, now, b.group.into());
     }
     /// Closes the row of `bank` at `now`.
-    pub fn precharge(&mut self, t: &Delays, now: Ps, bank: usize) {
+    pub(crate) fn precharge(&mut self, t: &Delays, now: Ps, bank: usize) {
         self.next_command = now + t.clock;
         self.open &= !(1 << bank);
         self.banks[bank].close(t, now);
     }
-    /// Reads or writes the open row of `bank` at `now`; with the closed-page policy the row is precharged after. Answers
+    /// Reads or writes the open row of `bank` at `now`; with the closed-page policy the row is precharged after. Returns
     /// when the bytes have crossed the bus (read) or are stored (write).
-    pub fn column(&mut self, t: &Delays, now: Ps, bank: usize, direction: Direction) -> Ps {
+    pub(crate) fn column(&mut self, t: &Delays, now: Ps, bank: usize, direction: Direction) -> Ps {
         self.next_command = now + t.clock;
         let b = &mut self.banks[bank];
         let group = usize::from(b.group);
@@ -231,8 +231,8 @@ impl Channel {
         done
     }
     /// A read that the module answers without a bank, at the first clock edge from `now` on at which the buses are free;
-    /// answers when its data has arrived.
-    pub fn query(&mut self, t: &Delays, now: Ps) -> Ps {
+    /// returns when its data has arrived.
+    pub(crate) fn query(&mut self, t: &Delays, now: Ps) -> Ps {
         let at = t.edge(now.max(self.shared.query()).max(self.next_command));
         self.next_command = at + t.clock;
         self.shared
@@ -245,7 +245,7 @@ impl Channel {
     ///
     /// A rank that is due takes no further command: its open rows are precharged together as soon as they all may be, then the
     /// refresh runs. All of that follows from the state at the due time, so it is computed at once, whenever noticed.
-    pub fn refresh(&mut self, t: &Delays, now: Ps, mut began: impl FnMut(Refresh)) -> u64 {
+    pub(crate) fn refresh(&mut self, t: &Delays, now: Ps, mut began: impl FnMut(Refresh)) -> u64 {
         let mut done = 0;
         self.taken.retain(|at| *at >= now);
         while let Some((rank, due, stands_for)) = self.refreshes.take(now) {
@@ -266,19 +266,19 @@ impl Channel {
     }
     /// Whether no refresh of another rank has the command bus at `now`.
     #[inline]
-    pub fn bus_free(&self, now: Ps) -> bool {
+    pub(crate) fn bus_free(&self, now: Ps) -> bool {
         self.taken.is_empty() || !self.taken.contains(&now)
     }
     /// Time between refreshes of a rank.
-    pub fn refresh_interval(&self) -> Ps {
+    pub(crate) fn refresh_interval(&self) -> Ps {
         self.refreshes.every()
     }
     /// When the next rank is due; `NEVER` if none ever is.
     #[inline]
-    pub fn next_refresh(&self) -> Ps {
+    pub(crate) fn next_refresh(&self) -> Ps {
         self.refreshes.next()
     }
-    /// Answers when open rows were closed, if there were any, and when the refresh began.
+    /// Returns when open rows were closed, if there were any, and when the refresh began.
     fn refresh_rank(&mut self, t: &Delays, rank: usize, due: Ps) -> (Option<Ps>, Ps) {
         let per_rank = self.banks.len() / self.ranks;
         self.open &= !((u64::MAX >> (64 - per_rank)) << (rank * per_rank));

@@ -5,7 +5,7 @@ use fencepost_kernel::{Divider, Ps};
 
 /// Direction of a column command.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// From the medium.
     Read,
     /// To the medium.
@@ -13,7 +13,7 @@ pub enum Direction {
 }
 impl Direction {
     /// The opposite direction.
-    pub fn other(self) -> Direction {
+    pub(crate) fn other(self) -> Direction {
         match self {
             Direction::Read => Direction::Write,
             Direction::Write => Direction::Read,
@@ -23,7 +23,7 @@ impl Direction {
 
 /// Delays between commands.
 #[derive(Clone, Debug)]
-pub struct Delays {
+pub(crate) struct Delays {
     /// Clock period.
     pub clock: Ps,
     to_clocks: Divider,
@@ -71,7 +71,7 @@ impl Delays {
         }
     }
     /// The delays of a medium.
-    pub fn new(m: &MediaSpec) -> Delays {
+    pub(crate) fn new(m: &MediaSpec) -> Delays {
         let write_data = m.t_cwl + m.t_burst;
         let activate_to_column = m.t_rcd.max(m.read_pulse);
         let read_to_write = (m.t_cl + m.t_burst + m.t_rtw).saturating_sub(m.t_cwl);
@@ -118,7 +118,7 @@ impl Delays {
     }
     /// The first clock edge at or after `t`.
     #[inline]
-    pub fn edge(&self, t: Ps) -> Ps {
+    pub(crate) fn edge(&self, t: Ps) -> Ps {
         self.clock * self.to_clocks.ceil(t.0)
     }
 }

@@ -6,8 +6,8 @@ mod refresh;
 mod row_policy;
 mod shared;
 
-pub use channel::Channel;
-pub use delays::{Delays, Direction};
+pub(super) use channel::Channel;
+pub(super) use delays::{Delays, Direction};
 #[cfg(test)]
-pub use shared::Kind;
-pub use shared::{SharedTimes, Waits};
+pub(super) use shared::Kind;
+pub(super) use shared::{SharedTimes, Waits};

@@ -5,7 +5,7 @@ use fencepost_kernel::Ps;
 
 /// Due times by rank.
 #[derive(Clone, Debug)]
-pub struct RefreshTimer {
+pub(super) struct RefreshTimer {
     every: Ps,
     due: Vec<Ps>,
     /// The first of them.
@@ -18,7 +18,7 @@ fn first_of(due: &[Ps]) -> Ps {
 
 impl RefreshTimer {
     /// Ranks that need a refresh every `every`, staggered so that they do not all pause at once; never if zero.
-    pub fn new(every: Ps, ranks: u16) -> RefreshTimer {
+    pub(super) fn new(every: Ps, ranks: u16) -> RefreshTimer {
         let first = |r: u16| Ps(every.0 * (u64::from(r) + 1) / u64::from(ranks));
         let ranks = if every > Ps::ZERO { ranks } else { 0 };
         let due: Vec<Ps> = (0..ranks).map(first).collect();
@@ -26,17 +26,17 @@ impl RefreshTimer {
         RefreshTimer { every, due, next }
     }
     /// Time between refreshes of a rank.
-    pub fn every(&self) -> Ps {
+    pub(super) fn every(&self) -> Ps {
         self.every
     }
     /// When the next rank is due; `NEVER` if none ever is.
     #[inline]
-    pub fn next(&self) -> Ps {
+    pub(super) fn next(&self) -> Ps {
         self.next
     }
     /// A rank that is due by `now`: the rank, the time, and how many refreshes that stands for. Of many that fell due
     /// in an idle stretch only the last ones can still be noticed, so the first stands for all that cannot.
-    pub fn take(&mut self, now: Ps) -> Option<(usize, Ps, u64)> {
+    pub(super) fn take(&mut self, now: Ps) -> Option<(usize, Ps, u64)> {
         if self.next > now {
             return None;
         }

@@ -6,7 +6,7 @@ use fencepost_kernel::Ps;
 
 /// Kinds of commands that wait for other banks' commands.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Column command that reads.
     Read,
     /// Column command that writes.
@@ -33,20 +33,20 @@ struct FourActivates {
 
 /// What a command waits for together with other banks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Waits(u8);
+pub(crate) struct Waits(u8);
 impl Waits {
     /// Nothing.
-    pub const ALONE: Waits = Waits(u8::MAX);
+    pub(crate) const ALONE: Waits = Waits(u8::MAX);
     /// Other commands that delay those of a kind in a bank group. A channel has at most 64 groups.
     #[inline]
-    pub fn new(kind: Kind, group: u8) -> Waits {
+    pub(crate) fn new(kind: Kind, group: u8) -> Waits {
         Waits(kind as u8 * 64 + group)
     }
 }
 
 /// All bank groups, counted over all ranks.
 #[derive(Clone, Debug)]
-pub struct SharedTimes {
+pub(crate) struct SharedTimes {
     /// By [`Waits`]: no command before; the last is never later than the start.
     until: [Ps; 256],
     /// Bank groups, and those of a rank.
@@ -60,7 +60,7 @@ pub struct SharedTimes {
 
 impl SharedTimes {
     /// Of an idle channel.
-    pub fn new(m: &MediaSpec) -> SharedTimes {
+    pub(crate) fn new(m: &MediaSpec) -> SharedTimes {
         let (ranks, of_rank) = (usize::from(m.ranks), usize::from(m.bank_groups));
         SharedTimes {
             until: [Ps::ZERO; 256],
@@ -72,11 +72,11 @@ impl SharedTimes {
     }
     /// Earliest command that waits for these.
     #[inline]
-    pub fn until(&self, waits: Waits) -> Ps {
+    pub(crate) fn until(&self, waits: Waits) -> Ps {
         self.until[usize::from(waits.0)]
     }
     /// Earliest read that needs no bank.
-    pub fn query(&self) -> Ps {
+    pub(crate) fn query(&self) -> Ps {
         self.query
     }
 
@@ -91,7 +91,7 @@ impl SharedTimes {
         if self.four.len() == 1 { 0 } else { group / self.of_rank }
     }
     /// A row of a group was opened at `now`.
-    pub fn activated(&mut self, t: &Delays, now: Ps, group: usize) {
+    pub(crate) fn activated(&mut self, t: &Delays, now: Ps, group: usize) {
         let rank = self.rank(group);
         let four = &mut self.four[rank];
         four.times[four.at & 3] = now + t.four_activates;
@@ -103,12 +103,12 @@ impl SharedTimes {
         self.wait(Kind::Activate, group, now + t.activate_near);
     }
     /// A line of a group was read at `now`.
-    pub fn read(&mut self, t: &Delays, now: Ps, group: usize) {
+    pub(crate) fn read(&mut self, t: &Delays, now: Ps, group: usize) {
         let read = [t.column_near, t.column_far, t.column_rank];
         self.column(now, group, read, [t.read_to_write; 3]);
     }
     /// A line of a group was written at `now`.
-    pub fn written(&mut self, t: &Delays, now: Ps, group: usize) {
+    pub(crate) fn written(&mut self, t: &Delays, now: Ps, group: usize) {
         let read = [t.write_to_read_near, t.write_to_read_far, t.write_to_read_rank];
         let write = [t.column_near, t.column_far, t.column_rank];
         self.column(now, group, read, write);

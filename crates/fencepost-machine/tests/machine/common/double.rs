@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Calls seen so far, by hook.
-pub type Calls = Rc<RefCell<BTreeMap<&'static str, u64>>>;
+pub(crate) type Calls = Rc<RefCell<BTreeMap<&'static str, u64>>>;
 
 /// Wants every hook, counts the calls, and refuses each kind of question once so that asking again is seen too.
-pub struct Double {
+pub(crate) struct Double {
     calls: Calls,
     refused: Vec<&'static str>,
     stores: u32,
@@ -19,7 +19,7 @@ pub struct Double {
     next_tx: u32,
 }
 /// The line of which versions are kept: each store makes one of the store before.
-pub const VERSIONED: Addr = Addr::pm(1 << 24);
+pub(crate) const VERSIONED: Addr = Addr::pm(1 << 24);
 
 impl Double {
     fn saw(&self, hook: &'static str) {
@@ -281,7 +281,7 @@ impl Design for Double {
 }
 
 /// A double that counts into `calls`.
-pub fn double(calls: &Calls) -> Double {
+pub(crate) fn double(calls: &Calls) -> Double {
     Double {
         calls: calls.clone(),
         refused: Vec::new(),

@@ -1,7 +1,7 @@
 //! Helpers of the machine's tests.
 #![allow(dead_code)]
 
-pub mod double;
+pub(super) mod double;
 
 use fencepost_kernel::{Addr, At, Image};
 use fencepost_machine::seam::Design;
@@ -9,28 +9,28 @@ use fencepost_machine::{Machine, MachineSpec, RunReport, SimMem, ThreadBody, Wor
 use std::rc::Rc;
 
 /// A design without any hook.
-pub struct Plain;
+pub(super) struct Plain;
 impl Design for Plain {}
 
 /// A thread body.
-pub fn body(f: impl FnOnce(&mut SimMem<'_>) + 'static) -> ThreadBody {
+pub(super) fn body(f: impl FnOnce(&mut SimMem<'_>) + 'static) -> ThreadBody {
     Box::new(f)
 }
 
 /// A persistent address.
-pub fn pm(offset: u64) -> At<u32> {
+pub(super) fn pm(offset: u64) -> At<u32> {
     At::new(Addr::pm(offset))
 }
 /// A volatile address.
-pub fn dram(offset: u64) -> At<u32> {
+pub(super) fn dram(offset: u64) -> At<u32> {
     At::new(Addr(offset))
 }
 
 /// Compute site `i` of test workloads stands for this many instructions.
-pub const SITES: [u32; 4] = [1, 10, 100, 1000];
+pub(super) const SITES: [u32; 4] = [1, 10, 100, 1000];
 
 /// Runs threads on a machine, recorded.
-pub fn run(spec: &MachineSpec, design: impl Design + 'static, threads: Vec<ThreadBody>) -> RunReport {
+pub(super) fn run(spec: &MachineSpec, design: impl Design + 'static, threads: Vec<ThreadBody>) -> RunReport {
     let work = Workload {
         initial: Image::default(),
         threads,

@@ -4,23 +4,23 @@
 use fencepost_kernel::{Bytes, Ps};
 use fencepost_machine::memory::MediaSpec;
 
-pub const CK: u64 = 1000;
-pub const RCD: u64 = 10_000;
-pub const RP: u64 = 12_000;
-pub const CL: u64 = 11_000;
-pub const CWL: u64 = 8000;
-pub const RAS: u64 = 30_000;
-pub const WR: u64 = 15_000;
-pub const WTR: u64 = 7000;
-pub const RTP: u64 = 6000;
-pub const RTW: u64 = 2000;
-pub const RTRS: u64 = 3000;
-pub const CCD: u64 = 5000;
-pub const RRD: u64 = 6000;
-pub const BURST: u64 = 4000;
+pub(crate) const CK: u64 = 1000;
+pub(crate) const RCD: u64 = 10_000;
+pub(crate) const RP: u64 = 12_000;
+pub(crate) const CL: u64 = 11_000;
+pub(crate) const CWL: u64 = 8000;
+pub(crate) const RAS: u64 = 30_000;
+pub(crate) const WR: u64 = 15_000;
+pub(crate) const WTR: u64 = 7000;
+pub(crate) const RTP: u64 = 6000;
+pub(crate) const RTW: u64 = 2000;
+pub(crate) const RTRS: u64 = 3000;
+pub(crate) const CCD: u64 = 5000;
+pub(crate) const RRD: u64 = 6000;
+pub(crate) const BURST: u64 = 4000;
 
 /// DRAM-like medium with round numbers and no refresh; rows of 16 lines, 8 banks.
-pub fn media() -> MediaSpec {
+pub(crate) fn media() -> MediaSpec {
     MediaSpec {
         banks: 8,
         row_size: Bytes(1024),
@@ -47,6 +47,6 @@ pub fn media() -> MediaSpec {
     }
 }
 /// The line in this bank (of all ranks), row and column.
-pub fn at(bank: u64, row: u64, column: u64) -> u64 {
+pub(crate) fn at(bank: u64, row: u64, column: u64) -> u64 {
     (row * 8 + bank) * 16 + column
 }

@@ -3,7 +3,7 @@
 use crate::litmus::{Arithmetic, Litmus, Source, Step, When};
 
 /// The code of a thread, a function of the addresses of its registers and of the words (System V).
-pub fn assemble(test: &Litmus, thread: usize) -> Vec<u8> {
+pub(super) fn assemble(test: &Litmus, thread: usize) -> Vec<u8> {
     let mut code = Code {
         bytes: Vec::new(),
         jumps: Vec::new(),

@@ -21,11 +21,11 @@ const ENTRY: usize = 2;
 const CAPACITY: usize = 1 << 15;
 
 /// The file. Each client writes its own part.
-pub struct Beliefs(Words);
+pub(super) struct Beliefs(Words);
 
 impl Beliefs {
     /// The beliefs of so many clients at `path`, made if absent.
-    pub fn open(path: &Path, clients: u8) -> Result<Beliefs, NativeError> {
+    pub(super) fn open(path: &Path, clients: u8) -> Result<Beliefs, NativeError> {
         let words = usize::from(clients) * (HEAD + CAPACITY * ENTRY);
         Ok(Beliefs(Words::file(path, words)?))
     }
@@ -34,11 +34,11 @@ impl Beliefs {
         &self.0[usize::from(client) * size..][..size]
     }
     /// How many a client has.
-    pub fn count(&self, client: u8) -> u64 {
+    pub(super) fn count(&self, client: u8) -> u64 {
         self.part(client)[COUNT].load(Ordering::Acquire)
     }
     /// A client's key: a new one if it has none.
-    pub fn key(&self, client: u8) -> std::io::Result<Key> {
+    pub(super) fn key(&self, client: u8) -> std::io::Result<Key> {
         let words = &self.part(client)[KEY];
         if words.iter().all(|w| w.load(Ordering::Relaxed) == 0) {
             let new: Key = random()?;
@@ -47,11 +47,11 @@ impl Beliefs {
         Ok(std::array::from_fn(|i| words[i].load(Ordering::Relaxed)))
     }
     /// Whether a client cannot take another.
-    pub fn is_full(&self, client: u8) -> bool {
+    pub(super) fn is_full(&self, client: u8) -> bool {
         self.count(client) as usize + 64 >= CAPACITY
     }
     /// Everything that a client believes, in order.
-    pub fn of(&self, client: u8) -> Vec<Belief> {
+    pub(super) fn of(&self, client: u8) -> Vec<Belief> {
         let part = self.part(client);
         let entries = part[HEAD..].chunks_exact(ENTRY).take(self.count(client) as usize);
         entries
@@ -62,14 +62,14 @@ impl Beliefs {
             .collect()
     }
     /// The last belief of a client.
-    pub fn last(&self, client: u8) -> Option<EpochId> {
+    pub(super) fn last(&self, client: u8) -> Option<EpochId> {
         let n = self.count(client).checked_sub(1)?;
         Some(unpacked(
             self.part(client)[HEAD + n as usize * ENTRY].load(Ordering::Relaxed),
         ))
     }
     /// A client believes `id`, when the server had noted so much. What it believed before is not repeated.
-    pub fn believe(&self, id: EpochId, noted: u64) {
+    pub(super) fn believe(&self, id: EpochId, noted: u64) {
         if self.is_full(id.client) || self.last(id.client).is_some_and(|l| id <= l) {
             return;
         }
@@ -81,11 +81,11 @@ impl Beliefs {
         part[COUNT].store(n + 1, Ordering::Release);
     }
     /// Transactions that a client sent again.
-    pub fn again(&self, client: u8) -> u64 {
+    pub(super) fn again(&self, client: u8) -> u64 {
         self.part(client)[AGAIN].load(Ordering::Relaxed)
     }
     /// A client sends a transaction again.
-    pub fn sends_again(&self, client: u8) {
+    pub(super) fn sends_again(&self, client: u8) {
         self.part(client)[AGAIN].fetch_add(1, Ordering::Relaxed);
     }
 }

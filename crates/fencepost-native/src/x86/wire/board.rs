@@ -23,11 +23,11 @@ const APPLIED: u64 = 2;
 const DURABLE: u64 = 3;
 
 /// One epoch in a word. Positions in a transaction stay below 2^16.
-pub fn packed(id: EpochId) -> u64 {
+pub(super) fn packed(id: EpochId) -> u64 {
     u64::from(id.client) << 48 | u64::from(id.tx) << 16 | u64::from(id.epoch)
 }
 /// The epoch again.
-pub fn unpacked(w: u64) -> EpochId {
+pub(super) fn unpacked(w: u64) -> EpochId {
     EpochId {
         client: (w >> 48) as u8,
         tx: (w >> 16) as u32,
@@ -35,16 +35,16 @@ pub fn unpacked(w: u64) -> EpochId {
     }
 }
 /// What is expected next of a client, as it stands in memory.
-pub fn next_word(next: Next) -> u64 {
+pub(super) fn next_word(next: Next) -> u64 {
     u64::from(next.0) << 16 | u64::from(next.1)
 }
 /// The same, read.
-pub fn next_of(word: u64) -> Next {
+pub(super) fn next_of(word: u64) -> Next {
     ((word >> 16) as u32, (word & 0xffff) as u32)
 }
 
 /// The file.
-pub struct Board {
+pub(super) struct Board {
     words: Words,
     capacity: usize,
     /// Whoever notes.
@@ -53,7 +53,7 @@ pub struct Board {
 
 impl Board {
     /// The board at `path`, made if absent.
-    pub fn open(path: &Path, traced: bool) -> Result<Board, NativeError> {
+    pub(super) fn open(path: &Path, traced: bool) -> Result<Board, NativeError> {
         let capacity = if traced { CAPACITY } else { 0 };
         Ok(Board {
             words: Words::file(path, HEAD + capacity * ENTRY)?,
@@ -62,23 +62,23 @@ impl Board {
         })
     }
     /// The server's port; 0 while there is none.
-    pub fn port(&self) -> u16 {
+    pub(super) fn port(&self) -> u16 {
         self.words[PORT].load(Ordering::Acquire) as u16
     }
     /// Says it.
-    pub fn set_port(&self, port: u16) {
+    pub(super) fn set_port(&self, port: u16) {
         self.words[PORT].store(port.into(), Ordering::Release);
     }
     /// Entries noted.
-    pub fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.words[COUNT].load(Ordering::Acquire)
     }
     /// Whether nothing more fits.
-    pub fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.capacity > 0 && self.count() as usize + usize::from(u8::MAX) >= self.capacity
     }
     /// Notes all of these, or, for a reader of what a killed process left, none.
-    pub fn note(&self, all: impl IntoIterator<Item = Noted>) {
+    pub(super) fn note(&self, all: impl IntoIterator<Item = Noted>) {
         if self.capacity == 0 {
             return;
         }
@@ -96,7 +96,7 @@ impl Board {
         self.words[COUNT].store(n as u64, Ordering::Release);
     }
     /// Everything noted so far.
-    pub fn noted(&self) -> Vec<Noted> {
+    pub(super) fn noted(&self) -> Vec<Noted> {
         let n = (self.count() as usize).min(self.capacity);
         let entries = self.words[HEAD..].chunks_exact(ENTRY).take(n);
         entries

@@ -24,7 +24,7 @@ const LONGEST_PAUSE: u32 = 16;
 const TIMEOUT: Duration = Duration::from_millis(15);
 
 /// A connection that comes back.
-pub struct Connection {
+pub(super) struct Connection {
     transport: Arc<dyn Transport>,
     port: u16,
     /// Who connects, and the secret that it shares with the server.
@@ -44,7 +44,7 @@ pub struct Connection {
 }
 
 /// A client's transaction: who, which, and what it persists.
-pub struct Sending<'a> {
+pub(super) struct Sending<'a> {
     /// Client.
     pub client: u8,
     /// Its transaction.
@@ -64,7 +64,7 @@ impl Sending<'_> {
 
 impl Connection {
     /// Of a client to a port; it waits for an answer for `timeout`, and tries to persist one transaction for `patience`.
-    pub fn new(
+    pub(super) fn new(
         (transport, port): (Arc<dyn Transport>, u16),
         (of, token): (Hello, Token),
         (timeout, patience): (Duration, Duration),
@@ -110,7 +110,7 @@ impl Connection {
         answered(&self.message)
     }
     /// The time that an empty message and its answer take.
-    pub fn round_trip(&mut self) -> io::Result<Duration> {
+    pub(super) fn round_trip(&mut self) -> io::Result<Duration> {
         self.connect()?;
         self.message = ping();
         let since = Instant::now();
@@ -120,7 +120,7 @@ impl Connection {
     }
     /// Persists a transaction and tells `believed` of every acknowledgement; `again` is called before it is sent again. How many
     /// acknowledgements were waited for.
-    pub fn persist(
+    pub(super) fn persist(
         &mut self,
         protocol: WireProtocol,
         sending: &Sending<'_>,
@@ -184,7 +184,7 @@ impl Connection {
 }
 
 /// Computes for so long.
-pub fn compute(time: Ps) {
+pub(super) fn compute(time: Ps) {
     let (since, time) = (Instant::now(), Duration::from_nanos(time.0 / 1000));
     while since.elapsed() < time {
         std::hint::spin_loop();

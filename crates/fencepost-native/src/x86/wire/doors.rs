@@ -3,9 +3,9 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Connections that have not shown who they are, at most.
-pub const STRANGERS: usize = 16;
+pub(super) const STRANGERS: usize = 16;
 /// Connections at most, besides those.
-pub const KNOWN: usize = 64;
+pub(super) const KNOWN: usize = 64;
 
 #[derive(Copy, Clone, Debug, Default)]
 struct Open {
@@ -15,10 +15,10 @@ struct Open {
 
 /// Counts connections.
 #[derive(Clone, Default)]
-pub struct Doors(Arc<(Mutex<Open>, Condvar)>);
+pub(super) struct Doors(Arc<(Mutex<Open>, Condvar)>);
 
 /// The place of one connection; dropped with it.
-pub struct Place {
+pub(super) struct Place {
     doors: Doors,
     known: bool,
 }
@@ -29,7 +29,7 @@ impl Doors {
         self.0.1.notify_all();
     }
     /// Waits until another connection may be accepted. Others wait with the system meanwhile, which bounds their number.
-    pub fn wait(&self) -> Place {
+    pub(super) fn wait(&self) -> Place {
         let mut open = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         while open.strangers >= STRANGERS || open.known >= KNOWN {
             open = self.0.1.wait(open).unwrap_or_else(PoisonError::into_inner);
@@ -43,7 +43,7 @@ impl Doors {
 }
 impl Place {
     /// It is known who it is.
-    pub fn is_known(&mut self) {
+    pub(super) fn is_known(&mut self) {
         self.known = true;
         self.doors
             .change(|o| (o.strangers, o.known) = (o.strangers - 1, o.known + 1));

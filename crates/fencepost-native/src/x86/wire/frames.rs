@@ -20,13 +20,13 @@ const LAST: u64 = 1;
 const WITH_ACK: u64 = 2;
 
 /// 32 bytes that nobody guesses: a challenge, or the answer to one.
-pub type Secret32 = [u64; 4];
+pub(super) type Secret32 = [u64; 4];
 /// What a client proves to be the same by.
-pub type Key = [u64; 2];
+pub(super) type Key = [u64; 2];
 
 /// Who connects.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Hello {
+pub(super) struct Hello {
     /// Client.
     pub client: u8,
     /// Its key: that of its first connection ever.
@@ -35,7 +35,7 @@ pub struct Hello {
 
 /// What a client that is admitted is told.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Welcome {
+pub(super) struct Welcome {
     /// The session: the only one of its client from now on.
     pub session: u64,
     /// The next epoch that is expected of it.
@@ -44,7 +44,7 @@ pub struct Welcome {
 
 /// Why a client is not admitted.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub(super) enum Refusal {
     /// It does not have the server's token.
     Token = 1,
     /// Another client has its number.
@@ -54,7 +54,7 @@ pub enum Refusal {
 }
 impl Refusal {
     /// The same in words.
-    pub fn text(self) -> &'static str {
+    pub(super) fn text(self) -> &'static str {
         match self {
             Refusal::Token => "the token is not that of the server",
             Refusal::Key => "another client has its number: the key is not that of its first connection",
@@ -65,7 +65,7 @@ impl Refusal {
 
 /// A block of a client: one epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub(super) struct Block {
     /// The session that it belongs to.
     pub session: u64,
     /// Which.
@@ -82,7 +82,7 @@ pub struct Block {
 
 /// A message of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
+pub(super) enum Message {
     /// To be made durable.
     Block(Block),
     /// To be answered at once.
@@ -104,13 +104,13 @@ fn words(message: &[u8]) -> io::Result<Vec<u64>> {
 }
 
 /// A client's first message.
-pub fn hello(of: Hello) -> Vec<u8> {
+pub(super) fn hello(of: Hello) -> Vec<u8> {
     let mut out = Vec::new();
     put(&mut out, &[HELLO, VERSION, of.client.into(), of.key[0], of.key[1]]);
     out
 }
 /// What it says.
-pub fn read_hello(message: &[u8]) -> io::Result<Hello> {
+pub(super) fn read_hello(message: &[u8]) -> io::Result<Hello> {
     match words(message)?[..] {
         [HELLO, VERSION, client @ 0..=255, a, b] => Ok(Hello {
             client: client as u8,
@@ -132,23 +132,23 @@ fn read_secret(kind: u64, message: &[u8]) -> io::Result<Secret32> {
     }
 }
 /// The server's answer to a greeting.
-pub fn challenge(of: &Secret32) -> Vec<u8> {
+pub(super) fn challenge(of: &Secret32) -> Vec<u8> {
     secret(CHALLENGE, of)
 }
 /// What it says.
-pub fn read_challenge(message: &[u8]) -> io::Result<Secret32> {
+pub(super) fn read_challenge(message: &[u8]) -> io::Result<Secret32> {
     read_secret(CHALLENGE, message)
 }
 /// A client's answer to a challenge.
-pub fn proof(of: &Secret32) -> Vec<u8> {
+pub(super) fn proof(of: &Secret32) -> Vec<u8> {
     secret(PROOF, of)
 }
 /// What it says.
-pub fn read_proof(message: &[u8]) -> io::Result<Secret32> {
+pub(super) fn read_proof(message: &[u8]) -> io::Result<Secret32> {
     read_secret(PROOF, message)
 }
 /// How a greeting ends.
-pub fn ended(with: Result<Welcome, Refusal>) -> Vec<u8> {
+pub(super) fn ended(with: Result<Welcome, Refusal>) -> Vec<u8> {
     let mut out = Vec::new();
     match with {
         Ok(Welcome { session, next }) => put(&mut out, &[WELCOME, session, next.0.into(), next.1.into()]),
@@ -157,7 +157,7 @@ pub fn ended(with: Result<Welcome, Refusal>) -> Vec<u8> {
     out
 }
 /// What it says.
-pub fn read_ended(message: &[u8]) -> io::Result<Result<Welcome, Refusal>> {
+pub(super) fn read_ended(message: &[u8]) -> io::Result<Result<Welcome, Refusal>> {
     let number = |w: u64| u32::try_from(w).map_err(|_| malformed("a number that no client has"));
     match words(message)?[..] {
         [WELCOME, session, tx, epoch] => Ok(Ok(Welcome {
@@ -173,7 +173,7 @@ pub fn read_ended(message: &[u8]) -> io::Result<Result<Welcome, Refusal>> {
     }
 }
 /// The message that carries an epoch replaces what `out` held.
-pub fn block(out: &mut Vec<u8>, session: u64, id: EpochId, epoch: &RemoteEpoch, (last, ack): (bool, bool)) {
+pub(super) fn block(out: &mut Vec<u8>, session: u64, id: EpochId, epoch: &RemoteEpoch, (last, ack): (bool, bool)) {
     let flags = if last { LAST } else { 0 } | if ack { WITH_ACK } else { 0 };
     let place = u64::from(id.tx) << 32 | u64::from(id.epoch);
     out.clear();
@@ -181,18 +181,18 @@ pub fn block(out: &mut Vec<u8>, session: u64, id: EpochId, epoch: &RemoteEpoch, 
     put(out, &epoch.words);
 }
 /// A message that is only answered.
-pub fn ping() -> Vec<u8> {
+pub(super) fn ping() -> Vec<u8> {
     PING.to_le_bytes().to_vec()
 }
 /// An answer: an epoch is durable, or a ping arrived.
-pub fn answer(id: Option<EpochId>) -> Vec<u8> {
+pub(super) fn answer(id: Option<EpochId>) -> Vec<u8> {
     let Some(id) = id else { return ping() };
     let mut out = Vec::new();
     put(&mut out, &[ACK, id.tx.into(), id.epoch.into()]);
     out
 }
 /// What an answer says: transaction and epoch, or `None` if it is that of a ping.
-pub fn answered(message: &[u8]) -> io::Result<Option<(u32, u32)>> {
+pub(super) fn answered(message: &[u8]) -> io::Result<Option<(u32, u32)>> {
     match words(message)?[..] {
         [ACK, tx, epoch] => match (u32::try_from(tx), u32::try_from(epoch)) {
             (Ok(tx), Ok(epoch)) => Ok(Some((tx, epoch))),
@@ -205,7 +205,7 @@ pub fn answered(message: &[u8]) -> io::Result<Option<(u32, u32)>> {
 
 impl Message {
     /// What a message says.
-    pub fn read(message: &[u8]) -> io::Result<Message> {
+    pub(super) fn read(message: &[u8]) -> io::Result<Message> {
         let mut all = words(message)?;
         match all[..] {
             [PING] => Ok(Message::Ping),

@@ -7,7 +7,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 /// A client's side. A refusal is an error of kind [`io::ErrorKind::PermissionDenied`].
-pub fn greet(link: &mut Link, token: &Token, of: Hello, within: Duration) -> io::Result<Welcome> {
+pub(super) fn greet(link: &mut Link, token: &Token, of: Hello, within: Duration) -> io::Result<Welcome> {
     let (until, mut message) = (Instant::now() + within, Vec::new());
     link.outgoing.send(&frames::hello(of))?;
     link.incoming.receive(&mut message, Some(left(until)?))?;
@@ -21,7 +21,7 @@ pub fn greet(link: &mut Link, token: &Token, of: Hello, within: Duration) -> io:
 }
 
 /// The server's side, all of it `within` so long: who is admitted, and its session, which `admit` makes.
-pub fn receive(
+pub(super) fn receive(
     link: &mut Link,
     token: &Token,
     within: Duration,

@@ -95,7 +95,11 @@ impl Episode<'_> {
 
         let victim = moments.below(3);
         let mut found = None;
-        if victim != 1 {
+        if victim == 1 {
+            drop(clients);
+            clients = self.clients(&site, &scratch, &proxy)?;
+            report.clients += 1;
+        } else {
             // A new server is not started before the old one is gone.
             drop(server);
             site.board.set_port(0);
@@ -111,10 +115,6 @@ impl Episode<'_> {
                 site.listens(&mut server)?;
                 report.both += 1;
             }
-        } else {
-            drop(clients);
-            clients = self.clients(&site, &scratch, &proxy)?;
-            report.clients += 1;
         }
         let before = believed();
         let enough = || believed() >= before + GO_ON || site.board.is_full();

@@ -26,7 +26,7 @@ pub struct Children<'a> {
 }
 
 /// A process, killed when dropped.
-pub struct Process(Child);
+pub(super) struct Process(Child);
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.0.kill();
@@ -35,14 +35,14 @@ impl Drop for Process {
 }
 impl Process {
     /// Starts it.
-    pub fn start(mut command: Command) -> Result<Process, NativeError> {
+    pub(super) fn start(mut command: Command) -> Result<Process, NativeError> {
         let child = command.spawn();
         Ok(Process(
             child.map_err(|e| NativeError::Child(format!("did not start: {e}")))?,
         ))
     }
     /// Waits until `done`, unless the process ends by itself.
-    pub fn until(&mut self, what: &str, done: impl Fn() -> bool) -> Result<(), NativeError> {
+    pub(super) fn until(&mut self, what: &str, done: impl Fn() -> bool) -> Result<(), NativeError> {
         let patience = Patience::with(&self.0, PATIENCE);
         while !done() {
             if let Ok(Some(status)) = self.0.try_wait() {
@@ -58,7 +58,7 @@ impl Process {
 }
 
 /// The files of a server, and the server.
-pub struct Site<'a> {
+pub(super) struct Site<'a> {
     request: &'a WireRequest,
     children: &'a Children<'a>,
     plan: ServerPlan,
@@ -71,7 +71,7 @@ pub struct Site<'a> {
 
 impl<'a> Site<'a> {
     /// Empty files for the server of `request`.
-    pub fn new(
+    pub(super) fn new(
         request: &'a WireRequest,
         children: &'a Children<'a>,
         pm: Option<&Path>,
@@ -94,20 +94,20 @@ impl<'a> Site<'a> {
         })
     }
     /// Where it says it.
-    pub fn board_path(&self) -> PathBuf {
+    pub(super) fn board_path(&self) -> PathBuf {
         self.plan.board.clone()
     }
     /// Starts a server on them.
-    pub fn server(&self) -> Result<Process, NativeError> {
+    pub(super) fn server(&self) -> Result<Process, NativeError> {
         self.board.set_port(0);
         Process::start((self.children.server)(self.request, &self.plan))
     }
     /// Waits until `server` listens.
-    pub fn listens(&self, server: &mut Process) -> Result<(), NativeError> {
+    pub(super) fn listens(&self, server: &mut Process) -> Result<(), NativeError> {
         server.until("did not listen", || self.board.port() != 0)
     }
     /// What no process changes any more: the file. With `notes`, what servers noted.
-    pub fn left(&self, beliefs: Vec<Vec<Belief>>, notes: bool) -> Result<WireLeft, NativeError> {
+    pub(super) fn left(&self, beliefs: Vec<Vec<Belief>>, notes: bool) -> Result<WireLeft, NativeError> {
         let file = std::fs::read(&self.file.path).map_err(|why| NativeError::File {
             action: "read",
             path: self.file.path.clone(),
@@ -127,10 +127,10 @@ impl<'a> Site<'a> {
 }
 
 /// What all clients believe.
-pub fn all(beliefs: &Beliefs, channels: u8) -> Vec<Vec<Belief>> {
+pub(super) fn all(beliefs: &Beliefs, channels: u8) -> Vec<Vec<Belief>> {
     (0..channels).map(|c| beliefs.of(c)).collect()
 }
 /// A belief of which nobody knows when it was formed.
-pub fn final_belief(id: Option<EpochId>) -> Vec<Belief> {
+pub(super) fn final_belief(id: Option<EpochId>) -> Vec<Belief> {
     id.map(|id| Belief { id, noted: 0 }).into_iter().collect()
 }

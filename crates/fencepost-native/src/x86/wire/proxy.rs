@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// What it does to connections.
 #[derive(Copy, Clone, Debug)]
-pub struct Troubles {
+pub(super) struct Troubles {
     /// Each way, of every message: at most this, drawn for each connection, if it varies.
     pub delay: Duration,
     /// Whether delays vary, acknowledgements are lost and connections break.
@@ -33,7 +33,7 @@ struct Fate {
 }
 
 /// Accepts connections until it is dropped, which waits for those that stand: clients are to be gone before.
-pub struct Proxy {
+pub(super) struct Proxy {
     /// Where clients connect.
     pub port: u16,
     transport: Arc<dyn Transport>,
@@ -52,7 +52,11 @@ impl Drop for Proxy {
 
 impl Proxy {
     /// A proxy in front of whichever server `board` names when a client connects.
-    pub fn start(transport: Arc<dyn Transport>, board: Arc<Board>, troubles: Troubles) -> Result<Proxy, NativeError> {
+    pub(super) fn start(
+        transport: Arc<dyn Transport>,
+        board: Arc<Board>,
+        troubles: Troubles,
+    ) -> Result<Proxy, NativeError> {
         let (mut listener, port) = transport.listen()?;
         let stop = Arc::new(AtomicBool::new(false));
         let (until, to) = (stop.clone(), transport.clone());

@@ -25,7 +25,7 @@ use subtle::ConstantTimeEq as _;
 const NUMBERS: u64 = 4096;
 
 /// The word of the file that holds the number of a client's next epoch.
-pub fn number_of(client: u8) -> Addr {
+pub(super) fn number_of(client: u8) -> Addr {
     Addr::pm(NUMBERS + LINE_BYTES * u64::from(client))
 }
 /// A word of a client's key.
@@ -33,14 +33,14 @@ fn key_word(client: u8, word: u64) -> Addr {
     Addr(number_of(client).0 + 8 * (1 + word))
 }
 /// Bytes of the file for these clients.
-pub fn size_of_file(request: &WireRequest) -> Bytes {
+pub(super) fn size_of_file(request: &WireRequest) -> Bytes {
     let last = clients::replica(&request.client, Bytes(0), request.channels - 1);
     Bytes(last.1.0 - Addr::pm(0).0)
 }
 
 /// What arrived, as against what was expected.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub(super) enum Arrival {
     /// The next epoch of its client.
     New,
     /// Applied before.
@@ -50,7 +50,7 @@ pub enum Arrival {
 }
 
 /// Transactions that only read are never sent, so a later one may follow at once.
-pub fn classify(next: Next, id: Next) -> Arrival {
+pub(super) fn classify(next: Next, id: Next) -> Arrival {
     match id {
         _ if id == next || (id.0 > next.0 && id.1 == 0 && next.1 == 0) => Arrival::New,
         _ if id < next => Arrival::Again,
@@ -72,7 +72,7 @@ struct Known {
 const LAST_TX: u32 = u32::MAX - 1;
 
 /// The memory, while it is mapped.
-pub struct Replica {
+pub(super) struct Replica {
     mapping: Mapping,
     raw: Raw,
     /// Where each client may write.
@@ -87,7 +87,7 @@ pub struct Replica {
 }
 
 /// What a server does to make an epoch durable, and whether the file system has to be told.
-pub fn durable_by(map_sync: bool, file_system: &str, kept: bool) -> Result<(String, bool), NativeError> {
+pub(super) fn durable_by(map_sync: bool, file_system: &str, kept: bool) -> Result<(String, bool), NativeError> {
     let flush = FlushWith::found(&[])?.name();
     let write_out = kept && !map_sync && file_system != "tmpfs";
     let and = if write_out { ", msync" } else { "" };
@@ -96,7 +96,7 @@ pub fn durable_by(map_sync: bool, file_system: &str, kept: bool) -> Result<(Stri
 
 impl Replica {
     /// Maps the file and takes up what it holds.
-    pub fn open(request: &WireRequest, plan: &ServerPlan) -> Result<Replica, NativeError> {
+    pub(super) fn open(request: &WireRequest, plan: &ServerPlan) -> Result<Replica, NativeError> {
         let pm = size_of_file(request);
         let file = PmFile::open(&plan.pm, pm.0)?;
         let dram = Bytes(4096);
@@ -136,7 +136,7 @@ impl Replica {
         Ok(replica)
     }
     /// Begins the session of a client with this key, and ends the one before. A client that has never been here leaves its key.
-    pub fn admit(&self, of: Hello) -> Result<Welcome, Refusal> {
+    pub(super) fn admit(&self, of: Hello) -> Result<Welcome, Refusal> {
         let known = self.clients.get(usize::from(of.client)).ok_or(Refusal::Client)?;
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         match known.key {
@@ -187,7 +187,7 @@ fn same(a: Key, b: Key) -> bool {
 }
 
 /// What one connection does to the memory.
-pub struct Session<'a> {
+pub(super) struct Session<'a> {
     replica: &'a Replica,
     client: u8,
     session: u64,
@@ -197,7 +197,7 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Of a client that was admitted.
-    pub fn new(replica: &'a Replica, client: u8, session: u64) -> Self {
+    pub(super) fn new(replica: &'a Replica, client: u8, session: u64) -> Self {
         Session {
             replica,
             client,
@@ -207,7 +207,7 @@ impl<'a> Session<'a> {
     }
     /// Makes a block durable if it is the next one of its client, and says what it was. `None` for one that the client may not send: of another
     /// client or session, outside its part of the memory, or with a number that none can follow.
-    pub fn takes(&mut self, block: &Block) -> Option<Arrival> {
+    pub(super) fn takes(&mut self, block: &Block) -> Option<Arrival> {
         self.flush();
         if block.id.client != self.client || block.session != self.session || block.id.tx > LAST_TX {
             return None;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const AHEAD: usize = 1 << 13;
 
 /// Sockets of an address of this machine.
-pub struct Tcp(pub IpAddr);
+pub(super) struct Tcp(pub IpAddr);
 
 impl Transport for Tcp {
     fn connect(&self, port: u16) -> io::Result<Link> {

@@ -15,11 +15,11 @@ const BYTES: std::ops::RangeInclusive<usize> = 16..=1024;
 
 /// The token; empty where none is needed.
 #[derive(Clone)]
-pub struct Token(Vec<u8>);
+pub(super) struct Token(Vec<u8>);
 
 impl Token {
     /// The token of a run. Beyond this machine's loopback network there has to be one.
-    pub fn of(request: &WireRequest) -> Result<Token, NativeError> {
+    pub(super) fn of(request: &WireRequest) -> Result<Token, NativeError> {
         match &request.token {
             Some(file) => Token::read(file),
             None if is_loopback(request.address) => Ok(Token(Vec::new())),
@@ -67,25 +67,25 @@ impl Token {
         Ok(mac)
     }
     /// The answer to a challenge.
-    pub fn proof(&self, of: Hello, challenge: &Secret32) -> io::Result<Secret32> {
+    pub(super) fn proof(&self, of: Hello, challenge: &Secret32) -> io::Result<Secret32> {
         let bytes = self.mac(of, challenge)?.finalize().into_bytes();
         let (words, _) = bytes.as_chunks::<8>();
         Ok(std::array::from_fn(|i| u64::from_le_bytes(words[i])))
     }
     /// Whether it is the answer. How long that takes does not depend on where it is wrong.
-    pub fn is_proved(&self, of: Hello, challenge: &Secret32, proof: &Secret32) -> io::Result<bool> {
+    pub(super) fn is_proved(&self, of: Hello, challenge: &Secret32, proof: &Secret32) -> io::Result<bool> {
         let bytes: Vec<u8> = proof.iter().flat_map(|w| w.to_le_bytes()).collect();
         Ok(self.mac(of, challenge)?.verify_slice(&bytes).is_ok())
     }
 }
 
 /// Whether only this machine reaches an address.
-pub fn is_loopback(address: IpAddr) -> bool {
+pub(super) fn is_loopback(address: IpAddr) -> bool {
     address.is_loopback()
 }
 
 /// Words that nobody guesses.
-pub fn random<const N: usize>() -> io::Result<[u64; N]> {
+pub(super) fn random<const N: usize>() -> io::Result<[u64; N]> {
     let mut out = [0; N];
     for word in &mut out {
         let mut bytes = [0; 8];

@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 /// The half of a connection that sends. Dropping it ends the connection.
-pub trait Outgoing: Send {
+pub(super) trait Outgoing: Send {
     /// Sends one message; the transport has taken it when this returns.
     fn send(&mut self, message: &[u8]) -> io::Result<()>;
     /// Ends the connection while `message` is on its way: of a transport that splits messages at most `keep` of its bytes arrive, of
@@ -14,12 +14,12 @@ pub trait Outgoing: Send {
 }
 
 /// No message between ends that know one another is longer, in bytes: the largest block of a client has 42 KB.
-pub const LONGEST: usize = 1 << 16;
+pub(super) const LONGEST: usize = 1 << 16;
 /// The same of ends that do not know one another yet.
-pub const LONGEST_OF_STRANGERS: usize = 256;
+pub(super) const LONGEST_OF_STRANGERS: usize = 256;
 
 /// The half that receives. Dropping it ends the connection.
-pub trait Incoming: Send {
+pub(super) trait Incoming: Send {
     /// From now on messages of so many bytes are taken; at first [`LONGEST_OF_STRANGERS`].
     fn takes(&mut self, longest: usize);
     /// Waits for the next message, which replaces what `message` held; without `within` for as long as the connection stands. After an
@@ -28,7 +28,7 @@ pub trait Incoming: Send {
 }
 
 /// One end of a connection.
-pub struct Link {
+pub(super) struct Link {
     /// To the other end.
     pub outgoing: Box<dyn Outgoing>,
     /// From the other end.
@@ -36,13 +36,13 @@ pub struct Link {
 }
 
 /// Where connections arrive.
-pub trait Listener: Send {
+pub(super) trait Listener: Send {
     /// Waits for the next one. An error concerns that connection only.
     fn accept(&mut self) -> io::Result<Link>;
 }
 
 /// A way to connect processes of this machine.
-pub trait Transport: Send + Sync {
+pub(super) trait Transport: Send + Sync {
     /// Connects to a port.
     fn connect(&self, port: u16) -> io::Result<Link>;
     /// Listens on a free port, which is returned too.
@@ -52,17 +52,17 @@ pub trait Transport: Send + Sync {
 }
 
 /// Nobody can listen.
-pub fn cannot_listen(why: &io::Error) -> NativeError {
+pub(super) fn cannot_listen(why: &io::Error) -> NativeError {
     NativeError::Refused(format!("cannot listen: {why}"))
 }
 
 /// What every transport keeps to.
 #[cfg(test)]
-pub mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Two ends of one connection.
-    pub fn pair(transport: &dyn Transport) -> (Link, Link) {
+    pub(crate) fn pair(transport: &dyn Transport) -> (Link, Link) {
         let (mut listener, port) = transport.listen().unwrap();
         std::thread::scope(|s| {
             let accepted = s.spawn(move || listener.accept().unwrap());
@@ -80,7 +80,7 @@ pub mod tests {
     }
 
     /// Messages arrive in order and whole, also of lengths that fit no buffer at once, in both directions.
-    pub fn messages_keep_their_order_and_their_ends(transport: &dyn Transport) {
+    pub(crate) fn messages_keep_their_order_and_their_ends(transport: &dyn Transport) {
         let (mut a, mut b) = pair(transport);
         let text = |i: usize| vec![i as u8; [8, 24, 48, 4096, 60_000][i % 5] + i];
         std::thread::scope(|s| {
@@ -97,7 +97,7 @@ pub mod tests {
         assert_eq!(got, b"back");
     }
     /// Silence is told from a lost connection; either half that is dropped loses it for all, also for who waits without end.
-    pub fn a_lost_connection_is_noticed(transport: &dyn Transport) {
+    pub(crate) fn a_lost_connection_is_noticed(transport: &dyn Transport) {
         let (mut a, mut b) = pair(transport);
         assert_eq!(kind(&mut b, 5), io::ErrorKind::TimedOut);
         let (mut c, d) = pair(transport);
@@ -119,7 +119,7 @@ pub mod tests {
         assert!((0..1000).any(|_| c.outgoing.send(&[0; 4096]).is_err()));
     }
     /// What is longer than may be is refused.
-    pub fn strangers_say_little(transport: &dyn Transport) {
+    pub(crate) fn strangers_say_little(transport: &dyn Transport) {
         let (mut a, b) = pair(transport);
         let mut b = b.incoming;
         b.takes(LONGEST_OF_STRANGERS);
@@ -131,7 +131,7 @@ pub mod tests {
         assert_eq!(why.kind(), io::ErrorKind::InvalidData);
     }
     /// A message that is cut is none.
-    pub fn a_part_is_no_message(transport: &dyn Transport) {
+    pub(crate) fn a_part_is_no_message(transport: &dyn Transport) {
         for keep in [0, 1, 40] {
             let (a, mut b) = pair(transport);
             a.outgoing.cut(&[1; 64], keep);
@@ -139,7 +139,7 @@ pub mod tests {
         }
     }
     /// Where nobody listens, nobody answers.
-    pub fn a_port_without_a_listener_refuses(transport: &dyn Transport) {
+    pub(crate) fn a_port_without_a_listener_refuses(transport: &dyn Transport) {
         let (listener, port) = transport.listen().unwrap();
         drop(listener);
         assert!(transport.connect(port).is_err());

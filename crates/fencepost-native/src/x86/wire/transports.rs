@@ -7,7 +7,7 @@ use crate::wire::{WireRequest, WireTransport};
 use std::sync::Arc;
 
 /// The transport of a run, if this machine has it.
-pub fn open(request: &WireRequest) -> Result<Arc<dyn Transport>, NativeError> {
+pub(super) fn open(request: &WireRequest) -> Result<Arc<dyn Transport>, NativeError> {
     Ok(match request.transport {
         WireTransport::Tcp => Arc::new(Tcp(request.address)),
         WireTransport::Libfabric => libfabric(request.address)?,

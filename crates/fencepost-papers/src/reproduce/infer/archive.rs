@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// A claim under one joint reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub(super) struct Judged {
     /// The value, for claims that are numbers.
     pub value: Option<f64>,
     /// Whether the claim is met.
@@ -16,7 +16,7 @@ pub struct Judged {
 }
 impl Judged {
     /// A claim with a value that has a paper's number beside it: nearer by the logarithm of their ratio.
-    pub fn number(value: f64, paper: f64, met: bool) -> Judged {
+    pub(super) fn number(value: f64, paper: f64, met: bool) -> Judged {
         let off = (value / paper).ln().abs();
         let near = if met { 1.0 } else { 1.0 / (1.0 + off / 1.2f64.ln()) };
         Judged {
@@ -26,7 +26,7 @@ impl Judged {
         }
     }
     /// A claim that holds or does not.
-    pub fn order(met: bool) -> Judged {
+    pub(super) fn order(met: bool) -> Judged {
         Judged {
             value: None,
             met,
@@ -37,7 +37,7 @@ impl Judged {
 
 /// A joint reading and its claims, in the order of the rows.
 #[derive(Clone, Debug)]
-pub struct Tried {
+pub(super) struct Tried {
     /// The readings.
     pub taken: Taken,
     /// The claims.
@@ -45,41 +45,41 @@ pub struct Tried {
 }
 impl Tried {
     /// How many of these rows are met, and how near the others are together.
-    pub fn rank(&self, rows: &[usize]) -> (usize, f64) {
+    pub(super) fn rank(&self, rows: &[usize]) -> (usize, f64) {
         let met = rows.iter().filter(|r| self.rows[**r].met).count();
         (met, rows.iter().map(|r| self.rows[*r].near).sum())
     }
     /// Whether all of these rows are met.
-    pub fn meets(&self, rows: &[usize]) -> bool {
+    pub(super) fn meets(&self, rows: &[usize]) -> bool {
         rows.iter().all(|r| self.rows[*r].met)
     }
 }
 
 /// Every joint reading that was tried, in the order of trying.
 #[derive(Clone, Debug, Default)]
-pub struct Archive {
+pub(super) struct Archive {
     /// The joint readings.
     pub tried: Vec<Tried>,
     place: HashMap<Taken, usize>,
 }
 impl Archive {
     /// Adds what was tried; a joint reading that is there already stays as it is.
-    pub fn add(&mut self, tried: Tried) {
+    pub(super) fn add(&mut self, tried: Tried) {
         if !self.has(&tried.taken) {
             self.place.insert(tried.taken.clone(), self.tried.len());
             self.tried.push(tried);
         }
     }
     /// Whether a joint reading was tried.
-    pub fn has(&self, taken: &Taken) -> bool {
+    pub(super) fn has(&self, taken: &Taken) -> bool {
         self.place.contains_key(taken)
     }
     /// A joint reading that was tried.
-    pub fn get(&self, taken: &Taken) -> Option<&Tried> {
+    pub(super) fn get(&self, taken: &Taken) -> Option<&Tried> {
         self.place.get(taken).map(|i| &self.tried[*i])
     }
     /// The joint readings that meet most of these rows, best first; of equals the one that was tried first.
-    pub fn best(&self, rows: &[usize], n: usize) -> Vec<&Tried> {
+    pub(super) fn best(&self, rows: &[usize], n: usize) -> Vec<&Tried> {
         let mut order: Vec<&Tried> = self.tried.iter().collect();
         let rank = |t: &&Tried| t.rank(rows);
         order.sort_by(|a, b| {

@@ -4,7 +4,7 @@ use super::archive::Archive;
 
 /// A reading that every joint reading meeting a claim takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Need {
+pub(super) struct Need {
     /// The row.
     pub row: usize,
     /// The input.
@@ -20,7 +20,7 @@ const CHANCE: f64 = 0.01;
 
 /// The readings without which no joint reading that was tried meets a row. That all agree on a reading says nothing where most of
 /// what was tried takes it, so each is weighed against its share of everything tried.
-pub fn needs(archive: &Archive, rows: usize) -> Vec<Need> {
+pub(super) fn needs(archive: &Archive, rows: usize) -> Vec<Need> {
     let Some(first) = archive.tried.first() else {
         return Vec::new();
     };
@@ -47,13 +47,13 @@ pub fn needs(archive: &Archive, rows: usize) -> Vec<Need> {
 }
 
 /// Rows that no joint reading met.
-pub fn unreached(archive: &Archive, rows: &[usize]) -> Vec<usize> {
+pub(super) fn unreached(archive: &Archive, rows: &[usize]) -> Vec<usize> {
     let met = |r: &usize| archive.tried.iter().any(|t| t.rows[*r].met);
     rows.iter().copied().filter(|r| !met(r)).collect()
 }
 
 /// Pairs of rows of which each was met, and both together never.
-pub fn never_together(archive: &Archive, rows: &[usize]) -> Vec<[usize; 2]> {
+pub(super) fn never_together(archive: &Archive, rows: &[usize]) -> Vec<[usize; 2]> {
     let never = unreached(archive, rows);
     let reached: Vec<usize> = rows.iter().copied().filter(|r| !never.contains(r)).collect();
     let mut pairs = Vec::new();
@@ -68,13 +68,13 @@ pub fn never_together(archive: &Archive, rows: &[usize]) -> Vec<[usize; 2]> {
 }
 
 /// Least and greatest value of a row over everything tried.
-pub fn range(archive: &Archive, row: usize) -> Option<[f64; 2]> {
+pub(super) fn range(archive: &Archive, row: usize) -> Option<[f64; 2]> {
     let values = || archive.tried.iter().filter_map(|t| t.rows[row].value);
     Some([values().reduce(f64::min)?, values().reduce(f64::max)?])
 }
 
 /// Cuts rows in two halves, as a split of this number does: by the hash of their names, so that a new row moves no other.
-pub fn halves(names: &[&str], split: u64) -> [Vec<usize>; 2] {
+pub(super) fn halves(names: &[&str], split: u64) -> [Vec<usize>; 2] {
     let hash = |name: &str| {
         let bytes = name.bytes().map(u64::from);
         fencepost_kernel::rng::hash(&std::iter::once(split).chain(bytes).collect::<Vec<_>>())

@@ -28,7 +28,7 @@ pub type Ahead<'a> = &'a dyn Fn(&[Request]) -> Result<(), LabError>;
 type Keyed = Vec<(String, Job)>;
 
 /// Judges joint readings of a paper.
-pub struct Simulation<'a> {
+pub(super) struct Simulation<'a> {
     /// The experiment as written, with the matrices that the rows look at.
     pub experiment: Experiment,
     /// The inputs.
@@ -59,7 +59,7 @@ pub struct Simulation<'a> {
 
 impl Simulation<'_> {
     /// The claims under joint readings; `None` where a configuration cannot be built.
-    pub fn judge(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Vec<Judged>>>, LabError> {
+    pub(super) fn judge(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Vec<Judged>>>, LabError> {
         let keyed = self.finish(all, length)?;
         Ok(all
             .iter()
@@ -68,7 +68,7 @@ impl Simulation<'_> {
             .collect())
     }
     /// The runs of one joint reading; `None` where a configuration cannot be built.
-    pub fn runs(&mut self, taken: &Taken, length: Length) -> Result<Option<Runs>, LabError> {
+    pub(super) fn runs(&mut self, taken: &Taken, length: Length) -> Result<Option<Runs>, LabError> {
         let keyed = self.finish(std::slice::from_ref(taken), length)?.pop().flatten();
         Ok(keyed.map(|keyed| self.runs_of(taken, &keyed)))
     }

@@ -10,7 +10,7 @@ use fencepost_kernel::rng::Stream;
 
 /// How much work stands behind a judgement.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Length {
+pub(super) enum Length {
     /// The whole run.
     Whole,
     /// A part of it: enough to tell bad from better.
@@ -18,7 +18,7 @@ pub enum Length {
 }
 
 /// What judges joint readings: the claims of each, in the order of the rows; `None` where inputs contradict each other.
-pub type Judge<'a, E> = dyn FnMut(&[Taken], Length) -> Result<Vec<Option<Vec<Judged>>>, E> + 'a;
+pub(super) type Judge<'a, E> = dyn FnMut(&[Taken], Length) -> Result<Vec<Option<Vec<Judged>>>, E> + 'a;
 
 /// Good joint readings that moves start from.
 const ELITE: usize = 12;
@@ -28,7 +28,7 @@ const KEEP: usize = 4;
 const PATIENCE: usize = 200;
 
 /// A search in progress.
-pub struct Search<'a, E> {
+pub(super) struct Search<'a, E> {
     /// The space.
     pub space: &'a Space,
     /// What was tried.
@@ -43,7 +43,7 @@ pub struct Search<'a, E> {
 
 impl<'a, E> Search<'a, E> {
     /// A search that has tried nothing.
-    pub fn new(space: &'a Space, seed: u64, batch: usize, judge: &'a mut Judge<'a, E>) -> Search<'a, E> {
+    pub(super) fn new(space: &'a Space, seed: u64, batch: usize, judge: &'a mut Judge<'a, E>) -> Search<'a, E> {
         Search {
             space,
             archive: Archive::default(),
@@ -54,7 +54,7 @@ impl<'a, E> Search<'a, E> {
         }
     }
     /// Tries joint readings at full length, but for those that were tried.
-    pub fn try_all(&mut self, all: Vec<Taken>) -> Result<(), E> {
+    pub(super) fn try_all(&mut self, all: Vec<Taken>) -> Result<(), E> {
         let mut new: Vec<Taken> = Vec::new();
         for t in all {
             if !self.known(&t) && !new.contains(&t) {
@@ -76,7 +76,7 @@ impl<'a, E> Search<'a, E> {
         Ok(())
     }
     /// Tries a Latin hypercube of `n` joint readings in part, and the quarter of them that meets most of `rows` at full length.
-    pub fn sample(&mut self, n: usize, rows: &[usize]) -> Result<(), E> {
+    pub(super) fn sample(&mut self, n: usize, rows: &[usize]) -> Result<(), E> {
         let all = self.space.latin(n, &mut self.dice);
         let mut small = Archive::default();
         for some in all.chunks(self.batch) {
@@ -94,7 +94,7 @@ impl<'a, E> Search<'a, E> {
     }
     /// Tries up to `tries` further joint readings on the way to one that meets most of `rows`; ends early when one meets all, or
     /// nothing new is found.
-    pub fn towards(&mut self, rows: &[usize], tries: usize) -> Result<(), E> {
+    pub(super) fn towards(&mut self, rows: &[usize], tries: usize) -> Result<(), E> {
         let end = self.count() + tries;
         while self.count() < end && !self.archive.tried.iter().any(|t| t.meets(rows)) {
             let moves = self.moves(rows, self.batch.min(end - self.count()));
@@ -106,7 +106,7 @@ impl<'a, E> Search<'a, E> {
         Ok(())
     }
     /// How many joint readings were asked for at full length.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.archive.tried.len() + self.impossible.len()
     }
     fn known(&self, taken: &Taken) -> bool {

@@ -4,29 +4,29 @@ use fencepost_kernel::rng::Stream;
 use std::collections::BTreeSet;
 
 /// A joint reading: the index of the reading taken, per input.
-pub type Taken = Vec<usize>;
+pub(super) type Taken = Vec<usize>;
 
 /// How many readings each input has.
 #[derive(Clone, Debug)]
-pub struct Space {
+pub(super) struct Space {
     levels: Vec<usize>,
 }
 
 impl Space {
     /// Inputs with so many readings each; an input with a single one is never changed.
-    pub fn new(levels: Vec<usize>) -> Space {
+    pub(super) fn new(levels: Vec<usize>) -> Space {
         Space { levels }
     }
     /// Number of inputs.
-    pub fn inputs(&self) -> usize {
+    pub(super) fn inputs(&self) -> usize {
         self.levels.len()
     }
     /// How many joint readings there are.
-    pub fn size(&self) -> f64 {
+    pub(super) fn size(&self) -> f64 {
         self.levels.iter().map(|n| *n as f64).product()
     }
     /// Every joint reading that differs from one in a single input.
-    pub fn neighbours(&self, of: &Taken) -> Vec<Taken> {
+    pub(super) fn neighbours(&self, of: &Taken) -> Vec<Taken> {
         let changed = |i: usize, r: usize| {
             let mut taken = of.clone();
             taken[i] = r;
@@ -38,7 +38,7 @@ impl Space {
             .collect()
     }
     /// A Latin hypercube: in `n` joint readings every reading of an input occurs equally often, up to one, in shuffled order.
-    pub fn latin(&self, n: usize, dice: &mut Stream) -> Vec<Taken> {
+    pub(super) fn latin(&self, n: usize, dice: &mut Stream) -> Vec<Taken> {
         let column = |levels: &usize, dice: &mut Stream| {
             let mut column: Vec<usize> = (0..n).map(|s| s % levels).collect();
             for s in (1..n).rev() {
@@ -50,7 +50,7 @@ impl Space {
         (0..n).map(|s| columns.iter().map(|c| c[s]).collect()).collect()
     }
     /// Another reading of `inputs` different inputs of a joint reading, or of as many as can change.
-    pub fn changed(&self, of: &Taken, inputs: usize, dice: &mut Stream) -> Taken {
+    pub(super) fn changed(&self, of: &Taken, inputs: usize, dice: &mut Stream) -> Taken {
         let open: Vec<usize> = (0..self.inputs()).filter(|i| self.levels[*i] > 1).collect();
         let (mut taken, mut done) = (of.clone(), BTreeSet::new());
         while done.len() < inputs.min(open.len()) {
@@ -63,7 +63,7 @@ impl Space {
         taken
     }
     /// Every input as in one or the other of two joint readings.
-    pub fn crossed(&self, a: &Taken, b: &Taken, dice: &mut Stream) -> Taken {
+    pub(super) fn crossed(&self, a: &Taken, b: &Taken, dice: &mut Stream) -> Taken {
         let either = |(x, y): (&usize, &usize)| if dice.chance(1, 2) { *x } else { *y };
         a.iter().zip(b).map(either).collect()
     }

@@ -82,7 +82,7 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    pub fn new(layout: &mut Layout, size: Size, most_lines: u64, threads: u32, seed: u64) -> Schema {
+    pub(super) fn new(layout: &mut Layout, size: Size, most_lines: u64, threads: u32, seed: u64) -> Schema {
         let districts = size.warehouses * size.districts;
         let slots = u64::from(threads) * size.ops;
         let mut rows = |bytes, count| Rows::new(layout, bytes, count);
@@ -104,30 +104,30 @@ impl Schema {
     fn drawn(&self, table: u64, row: u64, n: u64) -> u64 {
         rng::hash(&[self.seed, table, row]) % n
     }
-    pub fn price(&self, item: u64) -> u64 {
+    pub(super) fn price(&self, item: u64) -> u64 {
         100 + self.drawn(1, item, 9_901)
     }
     /// Quantity in stock before the run.
-    pub fn first_quantity(&self, stock: u64) -> u64 {
+    pub(super) fn first_quantity(&self, stock: u64) -> u64 {
         10 + self.drawn(2, stock, 91)
     }
     fn info(&self, stock: u64, district: u64) -> u64 {
         self.drawn(3, stock * self.size.districts + district, u64::MAX)
     }
-    pub fn stock(&self, line: &Line) -> u64 {
+    pub(super) fn stock(&self, line: &Line) -> u64 {
         line.supply * self.size.items + line.item
     }
     /// Offset of a stock's information on a district.
-    pub fn info_at(&self, district: u64) -> u64 {
+    pub(super) fn info_at(&self, district: u64) -> u64 {
         DISTRICT_INFO + (district % self.size.districts) * INFO_WORDS * 8
     }
     /// Line `i` of the order in a slot.
     #[inline(always)]
-    pub fn line<D: Copy + Default>(&self, slot: u64, i: u64) -> At<D> {
+    pub(super) fn line<D: Copy + Default>(&self, slot: u64, i: u64) -> At<D> {
         self.lines.at(slot * self.most_lines + i)
     }
     /// Writes everything but zeroes: no orders and no payments yet.
-    pub fn plant<M: Mem>(&self, m: &mut M) {
+    pub(super) fn plant<M: Mem>(&self, m: &mut M) {
         let mut put = |at: At<M::Dep>, v| m.store(at, Val::lit(v));
         for (table, rows) in [(4, self.warehouses), (5, self.districts)] {
             (0..rows.count()).for_each(|i| put(rows.at(i).field(TAX), self.drawn(table, i, 2_001)));
@@ -144,7 +144,7 @@ impl Schema {
         }
     }
     /// The slots of a list of inserted tuples, newest first, each with its writer: at most `most`.
-    pub fn list<M: Mem<Dep = ()>>(
+    pub(super) fn list<M: Mem<Dep = ()>>(
         &self,
         m: &mut M,
         first: At<()>,
@@ -166,7 +166,7 @@ impl Schema {
         Ok(found)
     }
     /// Whether the lines of the order in a slot are these.
-    pub fn has_lines<M: Mem<Dep = ()>>(&self, m: &mut M, slot: u64, district: u64, lines: &[Line]) -> bool {
+    pub(super) fn has_lines<M: Mem<Dep = ()>>(&self, m: &mut M, slot: u64, district: u64, lines: &[Line]) -> bool {
         lines.iter().enumerate().all(|(i, l)| {
             let at = self.line::<()>(slot, i as u64);
             let info = self.info(self.stock(l), district % self.size.districts);
@@ -182,7 +182,7 @@ impl Schema {
         })
     }
     /// What is read most, hottest first.
-    pub fn spans(&self) -> Vec<Span> {
+    pub(super) fn spans(&self) -> Vec<Span> {
         let all = [self.warehouses, self.districts, self.items, self.stocks, self.customers];
         all.iter().map(Rows::span).collect()
     }

@@ -5,9 +5,9 @@ use fencepost_kernel::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 mod models;
-mod recorder;
-pub use models::*;
-pub use recorder::RecordingMem;
+mod recording_mem;
+pub(crate) use models::*;
+pub(crate) use recording_mem::RecordingMem;
 
 const SFENCE: &[Fence] = &[Fence::Sfence];
 const SYNC: &[Fence] = &[Fence::Sfence, Fence::Pcommit, Fence::Sfence];
@@ -15,7 +15,7 @@ const MFENCE: &[Fence] = &[Fence::Mfence];
 const DMB: &[Fence] = &[Fence::Dmb];
 
 /// Synchronous ordering on a device-durable medium.
-pub const SO: Dialect = Dialect {
+pub(crate) const SO: Dialect = Dialect {
     name: "so",
     logging: Logging::Software,
     flush: Some(Flush::Clwb),
@@ -26,7 +26,7 @@ pub const SO: Dialect = Dialect {
     ..Dialect::PLAIN
 };
 /// x86 with a durable controller queue and non-temporal logs.
-pub const ADR: Dialect = Dialect {
+pub(crate) const ADR: Dialect = Dialect {
     name: "x86-adr",
     order: SFENCE,
     log_path: LogPath::NonTemporal,
@@ -35,7 +35,7 @@ pub const ADR: Dialect = Dialect {
     ..SO
 };
 /// Per-task committing: what is persisted is committed after the fence.
-pub const COMMIT: Dialect = Dialect {
+pub(crate) const COMMIT: Dialect = Dialect {
     name: "per-task-commit",
     flush: Some(Flush::Clflush),
     order: MFENCE,
@@ -45,7 +45,7 @@ pub const COMMIT: Dialect = Dialect {
     ..SO
 };
 /// Barriers without flushes, acknowledged only at the end.
-pub const DELEGATED: Dialect = Dialect {
+pub(crate) const DELEGATED: Dialect = Dialect {
     name: "delegated",
     flush: None,
     order: DMB,
@@ -58,7 +58,7 @@ pub const DELEGATED: Dialect = Dialect {
     ..SO
 };
 /// Hardware transactions.
-pub const HARDWARE: Dialect = Dialect {
+pub(crate) const HARDWARE: Dialect = Dialect {
     name: "hardware",
     logging: Logging::Hardware,
     flush: None,
@@ -70,7 +70,7 @@ pub const HARDWARE: Dialect = Dialect {
     ..SO
 };
 /// Structure and locks only.
-pub const VOLATILE: Dialect = Dialect {
+pub(crate) const VOLATILE: Dialect = Dialect {
     name: "volatile",
     logging: Logging::None,
     ..HARDWARE
@@ -78,7 +78,7 @@ pub const VOLATILE: Dialect = Dialect {
 
 /// What the recorder saw.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub enum Event {
+pub(crate) enum Event {
     Store {
         thread: u32,
         word: u64,
@@ -106,7 +106,7 @@ pub enum Event {
 }
 
 /// A recorded run.
-pub struct Run {
+pub(crate) struct Run {
     pub threads: u32,
     pub initial: Image,
     pub events: Vec<Event>,
@@ -119,7 +119,7 @@ pub struct Run {
 }
 
 /// Runs `ops` operations of each thread, whole operations in an order drawn from `seed`.
-pub fn record<P: Program>(p: &P, dialect: Dialect, threads: u32, ops: u32, seed: u64) -> Run {
+pub(crate) fn record<P: Program>(p: &P, dialect: Dialect, threads: u32, ops: u32, seed: u64) -> Run {
     let mut m = RecordingMem::new();
     p.setup(&mut m);
     m.events.clear();
@@ -156,7 +156,7 @@ pub fn record<P: Program>(p: &P, dialect: Dialect, threads: u32, ops: u32, seed:
 }
 
 /// Memory after a crash: an image, read and repaired by recovery.
-pub struct After(pub Image);
+pub(crate) struct After(pub Image);
 impl Mem for After {
     type Dep = ();
     fn load_n(&mut self, at: At<()>, width: Width) -> Val<()> {
@@ -185,7 +185,7 @@ impl Mem for After {
 }
 
 /// Runs recovery to its end; `stop_after` cuts it short and begins it again once.
-pub fn recover<P: Program>(p: &P, m: &mut After, stop_after: Option<usize>) -> Result<(), Violation> {
+pub(crate) fn recover<P: Program>(p: &P, m: &mut After, stop_after: Option<usize>) -> Result<(), Violation> {
     let (mut state, mut steps, mut stop) = (p.rebuild_start(), 0, stop_after);
     loop {
         if stop == Some(steps) {
@@ -200,7 +200,7 @@ pub fn recover<P: Program>(p: &P, m: &mut After, stop_after: Option<usize>) -> R
     }
 }
 /// Runs the audit to its end.
-pub fn audit<P: Program>(p: &P, model: &P::Model, m: &mut After, crash: &CrashPoint) -> Result<(), Violation> {
+pub(crate) fn audit<P: Program>(p: &P, model: &P::Model, m: &mut After, crash: &CrashPoint) -> Result<(), Violation> {
     let mut state = p.audit_start(model, crash);
     for _ in 0..1_000_000 {
         match p.audit(model, m, state) {
@@ -211,27 +211,27 @@ pub fn audit<P: Program>(p: &P, model: &P::Model, m: &mut After, crash: &CrashPo
     panic!("the audit does not end")
 }
 /// Recovery and audit of one crash image; DRAM is lost.
-pub fn judge<P: Program>(p: &P, model: &P::Model, image: &Image, crash: &CrashPoint) -> Result<(), Violation> {
+pub(crate) fn judge<P: Program>(p: &P, model: &P::Model, image: &Image, crash: &CrashPoint) -> Result<(), Violation> {
     let mut m = After(image.clone());
     recover(p, &mut m, None)?;
     audit(p, model, &mut m, crash)
 }
 
 /// The persistent part of an image.
-pub fn persistent(image: &Image) -> Image {
+pub(crate) fn persistent(image: &Image) -> Image {
     let mut out = Image::default();
     image.pm_lines().for_each(|l| out.set_line(l, &image.line(l)));
     out
 }
 
 /// Tracks what had begun and what was acknowledged.
-pub fn crash_point(run: &Run) -> CrashPoint {
+pub(crate) fn crash_point(run: &Run) -> CrashPoint {
     CrashPoint {
         begun: vec![0; run.threads as usize],
         acked: vec![0; run.threads as usize],
     }
 }
-pub fn progress(crash: &mut CrashPoint, e: &Event) {
+pub(crate) fn progress(crash: &mut CrashPoint, e: &Event) {
     match e {
         Event::Begin { thread, k } => crash.begun[*thread as usize] = k + 1,
         Event::Ack { thread, k } => crash.acked[*thread as usize] = k + 1,
@@ -239,11 +239,11 @@ pub fn progress(crash: &mut CrashPoint, e: &Event) {
     }
 }
 
-pub const THREADS: u32 = 3;
-pub const OPS: u32 = 12;
+pub(crate) const THREADS: u32 = 3;
+pub(crate) const OPS: u32 = 12;
 
 /// Settings with small parameters, so that operations collide.
-pub fn settings(
+pub(crate) fn settings(
     program: &str,
     scheme: fencepost_programs::Scheme,
     variant: fencepost_programs::Variant,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Judges the image after every prefix of the stores; the first violation, with the number of stores before it.
 /// Under hardware transactions the stores of an uncommitted transaction are not in the image.
-pub fn strict_prefixes<P: Program>(p: &P, run: &Run) -> Result<usize, (usize, Violation)> {
+pub(crate) fn strict_prefixes<P: Program>(p: &P, run: &Run) -> Result<usize, (usize, Violation)> {
     let model = p.model(&run.ops);
     let (mut image, mut crash, mut states) = (persistent(&run.initial), crash_point(run), 0);
     let mut held: Option<Vec<(u64, u64)>> = None;
@@ -35,7 +35,7 @@ pub fn strict_prefixes<P: Program>(p: &P, run: &Run) -> Result<usize, (usize, Vi
 }
 
 /// One event in so many is looked at. A program that writes pages writes hundreds of thousands of words.
-pub fn stride(run: &Run) -> usize {
+pub(crate) fn stride(run: &Run) -> usize {
     const LONG: usize = 20_000;
     const LOOKED_AT: usize = 400;
     match run.events.len() {
@@ -46,7 +46,7 @@ pub fn stride(run: &Run) -> usize {
 
 /// Same-line order of the x86 model.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub enum LineOrder {
+pub(crate) enum LineOrder {
     /// A line's stores persist in order.
     Fifo,
     /// Each 8-byte word for itself.
@@ -147,7 +147,7 @@ impl X86 {
 }
 
 /// Draws `per_event` crash images after every persist-relevant event and judges them; number of states, or the first violation.
-pub fn x86_samples<P: Program>(
+pub(crate) fn x86_samples<P: Program>(
     p: &P,
     run: &Run,
     device: bool,
@@ -175,7 +175,12 @@ pub fn x86_samples<P: Program>(
 
 /// Epoch persistency for one thread: everything before the last barrier but `n` is durable in order; of the epoch in which
 /// the power failed each word is at a random place of its own history; nothing later is.
-pub fn epoch_samples<P: Program>(p: &P, run: &Run, per_epoch: usize, seed: u64) -> Result<usize, (usize, Violation)> {
+pub(crate) fn epoch_samples<P: Program>(
+    p: &P,
+    run: &Run,
+    per_epoch: usize,
+    seed: u64,
+) -> Result<usize, (usize, Violation)> {
     assert_eq!(run.threads, 1);
     let model = p.model(&run.ops);
     let (mut image, mut crash, mut states) = (persistent(&run.initial), crash_point(run), 0);

@@ -83,12 +83,12 @@ fn edge(out: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), rule: Opti
     };
     // Arrows within a thread bend away from its cut, those of the contract to one side and those of threads to the other.
     let bend = if rule.is_some() { -0.42 * HALF } else { 0.42 * HALF };
-    let (x, y) = ((x1 + x2) / 2.0 + bend, (y1 + y2) / 2.0);
+    let (x, y) = (f64::midpoint(x1, x2) + bend, f64::midpoint(y1, y2));
     let _ = write!(
         out,
         "<path class=\"{class}\" d=\"M{x1} {y1}Q{x} {y} {x2} {y2}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\" marker-end=\"url(#tip)\"/>\
          <text x=\"{}\" y=\"{y}\" text-anchor=\"middle\" font-size=\"11\" fill=\"{colour}\">{}</text>",
-        (x1 + x2) / 2.0 + bend / 2.0,
+        f64::midpoint(x1, x2) + bend / 2.0,
         escape(name)
     );
 }

@@ -76,7 +76,7 @@ fn a_latin_hypercube_meets_every_part_of_every_axis_once() {
         let ns: f64 = t.strip_suffix("ns").unwrap().parse().unwrap();
         parts.push(((ns - 100.0) / 10.0) as u32);
     }
-    parts.sort();
+    parts.sort_unstable();
     assert_eq!(parts, (0..40).collect::<Vec<_>>());
     assert_eq!(all.iter().filter(|c| c.request.threads == Some(1)).count(), 20);
     assert_eq!(cells(text), all, "the same samples again");
@@ -104,7 +104,7 @@ fn shards_part_the_cells() {
     let shards: Vec<Plan> = (1..=3).map(|i| plan.clone().shard(i, 3)).collect();
     assert_eq!(seeds(&shards[0]), [1, 4, 7, 10]);
     let mut all: Vec<u64> = shards.iter().flat_map(seeds).collect();
-    all.sort();
+    all.sort_unstable();
     assert_eq!(all, seeds(&plan));
     assert!(shards.iter().all(|s| s.digest() == plan.digest()));
 }

@@ -76,7 +76,7 @@ fn sized(mnemonic: &str) -> (&str, Option<Width>) {
 }
 
 /// One memory instruction; false if it is not known.
-pub fn instruction(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
+pub(super) fn instruction(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
     Ok(loads_stores(r, mnemonic, args)? || exclusive_store(r, mnemonic, args)? || atomics(r, mnemonic, args)?)
 }
 

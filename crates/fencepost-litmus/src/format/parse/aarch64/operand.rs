@@ -6,12 +6,12 @@ use super::super::names;
 use crate::format::op::{Operand, Reg, Width};
 
 /// Whether the operand is a zero register.
-pub fn is_zero(text: &str) -> bool {
+pub(super) fn is_zero(text: &str) -> bool {
     matches!(text.to_ascii_uppercase().as_str(), "WZR" | "XZR")
 }
 
 /// Where results to the zero register go.
-pub fn target(r: &mut Reader<'_>, text: &str) -> Read<(Reg, Width)> {
+pub(super) fn target(r: &mut Reader<'_>, text: &str) -> Read<(Reg, Width)> {
     let (reg, width) = r.reg(text)?;
     Ok(if is_zero(text) {
         (r.scratch("zr")?, width)
@@ -21,7 +21,7 @@ pub fn target(r: &mut Reader<'_>, text: &str) -> Read<(Reg, Width)> {
 }
 
 /// A register or a constant.
-pub fn operand(r: &mut Reader<'_>, text: &str) -> Read<Operand> {
+pub(super) fn operand(r: &mut Reader<'_>, text: &str) -> Read<Operand> {
     if is_zero(text) {
         return Ok(Operand::Imm(0));
     }

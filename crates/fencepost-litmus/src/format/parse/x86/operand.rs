@@ -7,7 +7,7 @@ use crate::format::op::{Address, Operand, Width};
 
 /// An operand.
 #[derive(Copy, Clone)]
-pub enum Arg {
+pub(super) enum Arg {
     Value(Operand),
     Memory(Address),
 }
@@ -29,7 +29,7 @@ fn location(r: &mut Reader<'_>, text: &str) -> Read<Address> {
 }
 
 /// An operand as written, and its width if it is a register.
-pub fn argument(r: &mut Reader<'_>, text: &str) -> Read<(Arg, Option<Width>)> {
+pub(super) fn argument(r: &mut Reader<'_>, text: &str) -> Read<(Arg, Option<Width>)> {
     if let Some(inside) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
         return Ok((Arg::Memory(location(r, inside)?), None));
     }

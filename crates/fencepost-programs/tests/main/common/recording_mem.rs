@@ -5,7 +5,7 @@ use fencepost_kernel::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Functional memory that records.
-pub struct RecordingMem {
+pub(crate) struct RecordingMem {
     pub image: Image,
     pub events: Vec<Event>,
     pub computes: BTreeMap<u16, u64>,
@@ -22,7 +22,7 @@ pub struct RecordingMem {
     aborted: Option<u32>,
 }
 impl RecordingMem {
-    pub fn new() -> RecordingMem {
+    pub(crate) fn new() -> RecordingMem {
         RecordingMem {
             image: Image::default(),
             events: Vec::new(),

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A recording in progress.
-pub struct Recorder {
+pub(crate) struct Recorder {
     /// What all processes share.
     pub shared: &'static Shared,
     /// What is asked for.
@@ -30,7 +30,7 @@ pub struct Recorder {
     inner: Mutex<Inner>,
 }
 /// What changes, for the thread whose turn it is.
-pub struct Inner {
+pub(crate) struct Inner {
     journal: Option<Journal>,
     /// Where the persistent files are mapped.
     pub mappings: Mappings,
@@ -61,7 +61,7 @@ const MOST_THREADS: u32 = 256;
 const LINE: u64 = 64;
 impl Recorder {
     /// Joins a recording.
-    pub fn join(folder: &Path) -> Result<Recorder, String> {
+    pub(crate) fn join(folder: &Path) -> Result<Recorder, String> {
         let options = Options::read(folder)?;
         let shared = Shared::open(&folder.join("state")).map_err(|e| format!("{}: {e}", folder.display()))?;
         let process = shared.join();
@@ -94,11 +94,11 @@ impl Recorder {
         })
     }
     /// The changing part; for the thread whose turn it is.
-    pub fn lock(&self) -> MutexGuard<'_, Inner> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// A process with this number begins in a copy of its parent.
-    pub fn restart(&self, process: u32) {
+    pub(crate) fn restart(&self, process: u32) {
         let mut inner = self.lock();
         inner.process = process;
         inner.threads.clear();
@@ -117,7 +117,7 @@ impl Recorder {
         address + bytes > self.span[0].load(Relaxed) && address < self.span[1].load(Relaxed)
     }
     /// Changes where files are mapped.
-    pub fn remap(&self, change: impl FnOnce(&mut Mappings)) {
+    pub(crate) fn remap(&self, change: impl FnOnce(&mut Mappings)) {
         let mut inner = self.lock();
         change(&mut inner.mappings);
         let (from, to) = inner.mappings.span();
@@ -126,7 +126,7 @@ impl Recorder {
     }
 
     /// After a memory access.
-    pub fn memory(&self, vcpu: u32, store: bool, bytes: u64, address: u64, place: &Place) {
+    pub(crate) fn memory(&self, vcpu: u32, store: bool, bytes: u64, address: u64, place: &Place) {
         self.take();
         let (atomic, several) = (place.class == Class::Atomic, self.shared.several.load(Relaxed) != 0);
         if self.may_be_persistent(address, bytes) {
@@ -184,7 +184,7 @@ impl Recorder {
         }
     }
     /// At a fence.
-    pub fn fence(&self, vcpu: u32, name: &'static str, place: &Place) {
+    pub(crate) fn fence(&self, vcpu: u32, name: &'static str, place: &Place) {
         self.take();
         let awaited = AWAITED.replace(false);
         if awaited {
@@ -196,7 +196,7 @@ impl Recorder {
         }
     }
     /// At a flush.
-    pub fn flush(&self, vcpu: u32, name: &'static str, operand: &Operand, place: &Place) {
+    pub(crate) fn flush(&self, vcpu: u32, name: &'static str, operand: &Operand, place: &Place) {
         self.take();
         let address = registers::address(operand, place.next);
         let found = self.lock().mappings.persistent(address);
@@ -247,7 +247,7 @@ impl Recorder {
         shared.begun.load(Relaxed) != 0 && shared.ended.load(Relaxed) == 0 && shared.inside.load(Relaxed) != 0
     }
     /// Writes an event and its place to the journal.
-    pub fn note(&self, vcpu: u32, event: &Event, place: &str) {
+    pub(crate) fn note(&self, vcpu: u32, event: &Event, place: &str) {
         self.touches(event);
         if !self.records() {
             return;
@@ -274,8 +274,8 @@ impl Recorder {
             }
         };
         let (number, work) = (self.shared.events.fetch_add(1, Relaxed), self.work());
-        let news = inner.code.news();
-        let done = inner.append(&format!("{news}e {number} {thread} {work} {event} @{place}\n"));
+        let modules = inner.code.untold_modules();
+        let done = inner.append(&format!("{modules}e {number} {thread} {work} {event} @{place}\n"));
         drop(inner);
         if thread >= MOST_THREADS {
             self.refuse(
@@ -288,36 +288,36 @@ impl Recorder {
         }
     }
     /// Writes lines that are no events.
-    pub fn tell(&self, lines: &str) {
+    pub(crate) fn tell(&self, lines: &str) {
         let done = self.lock().append(lines);
         if let Err(why) = done {
             self.fail(&why);
         }
     }
     /// The same, but a line only once.
-    pub fn tell_once(&self, line: &str) {
+    pub(crate) fn tell_once(&self, line: &str) {
         if self.lock().said.insert(line.to_owned()) {
             self.tell(line);
         }
     }
     /// The program is loaded.
-    pub fn loaded(&self) {
+    pub(crate) fn loaded(&self) {
         self.tell(&format!("program {}\n", crate::executed::program().display()));
     }
     /// Whether a thread has an event.
-    pub fn is_known(&self, vcpu: u32) -> bool {
+    pub(crate) fn is_known(&self, vcpu: u32) -> bool {
         self.lock().threads.contains_key(&vcpu)
     }
     /// A function was found by its name.
-    pub fn found(&self, name: &str) {
+    pub(crate) fn found(&self, name: &str) {
         self.tell(&format!("found {name}\n"));
     }
     /// Something happened that cannot be recorded: recording ends, and only such things are counted from here on.
-    pub fn refuse(&self, call: &str, why: &str, place: &str) {
-        let news = self.lock().code.news();
+    pub(crate) fn refuse(&self, call: &str, why: &str, place: &str) {
+        let modules = self.lock().code.untold_modules();
         // An error stays one.
         let _ = self.shared.ended.compare_exchange(0, 1, Relaxed, Relaxed);
-        self.tell(&format!("{news}refused {call} @{place} {why}\n"));
+        self.tell(&format!("{modules}refused {call} @{place} {why}\n"));
     }
     /// Recording cannot go on.
     fn fail(&self, why: &str) {
@@ -337,7 +337,7 @@ impl Inner {
         Ok(())
     }
     /// A thread ends: its vCPU may be another's after it.
-    pub fn forget(&mut self, vcpu: u32) {
+    pub(crate) fn forget(&mut self, vcpu: u32) {
         self.threads.remove(&vcpu);
         self.met.forget(vcpu);
     }
@@ -349,13 +349,13 @@ impl Inner {
         done.map_err(|e| format!("the recording cannot be written: {e}"))
     }
     /// The operation that a thread is in, which ends now, if it has one.
-    pub fn next_operation(&mut self, vcpu: u32) -> Option<u32> {
+    pub(crate) fn next_operation(&mut self, vcpu: u32) -> Option<u32> {
         let operation = self.operations.get_mut(&vcpu)?;
         *operation += 1;
         Some(*operation - 1)
     }
     /// The place of the system call that a thread is in.
-    pub fn place_of_call(&mut self) -> String {
+    pub(crate) fn place_of_call(&mut self) -> String {
         let [at, stack, frame] = registers::frame();
         self.code.stack(at, stack, frame)
     }

@@ -154,7 +154,7 @@ fn spinning_on_plain_loads_is_diagnosed() {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("thread 0 spins on plain loads") && error.contains("recorder.rs:"),
+            error.contains("thread 0 spins on plain loads") && error.contains("execution_recorder.rs:"),
             "{error}"
         );
     }
