@@ -4,7 +4,6 @@ mod broi;
 pub mod compare;
 mod dpo;
 pub mod experiment;
-#[expect(unreachable_pub, reason = "its list of statements is read here alone")]
 mod fgc;
 pub mod listing;
 mod loc;

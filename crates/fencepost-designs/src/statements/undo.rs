@@ -3,7 +3,6 @@
 use super::stage::body;
 use super::{Machines, Rule, Seen, expect};
 use crate::info::Environment;
-use crate::registry::find;
 use fencepost_contract::ContractKind;
 use fencepost_contract::explore::{CrashCheck, Oracle, ProgramRun, Verdict, check_prefixes};
 use fencepost_kernel::{
@@ -115,19 +114,16 @@ impl Program for Accounts {
 }
 
 /// Every crash state that a contract allows for software on the design.
-fn explored(design: &str, contract: ContractKind) -> Result<Verdict, String> {
+fn explored(on: &dyn Machines, design: &str, contract: ContractKind) -> Result<Verdict, String> {
+    let info = on.with(design, &[])?.info;
     let run = ProgramRun {
-        dialect: dialect(design)?,
+        dialect: (info.dialect)(Environment::new(true, true)),
         threads: 2,
         ops: 4,
         ack_every: false,
     };
     let report = CrashCheck::new(contract).program(&Accounts { threads: 2 }, run);
     Ok(report.map_err(|e| e.to_string())?.verdict)
-}
-fn dialect(design: &str) -> Result<Dialect, String> {
-    let info = find(design).ok_or_else(|| format!("no design `{design}`"))?;
-    Ok((info.dialect)(Environment::new(true, true)))
 }
 /// Recovery before every durable event of a run on the machine.
 fn prefixes(on: &dyn Machines, design: &str, delay: &str) -> Result<Verdict, String> {
@@ -150,7 +146,7 @@ fn prefixes(on: &dyn Machines, design: &str, delay: &str) -> Result<Verdict, Str
 /// the others do neither.
 fn ideal_breaks(on: &dyn Machines) -> Seen {
     let convicted = (
-        explored("x86-ideal", ContractKind::Px86)?,
+        explored(on, "x86-ideal", ContractKind::Px86)?,
         prefixes(on, "x86-ideal", "500ns")?,
     );
     expect(convicted == (Verdict::Violated, Verdict::Violated), || {
@@ -164,14 +160,14 @@ fn ideal_breaks(on: &dyn Machines) -> Seen {
         ("themis", ContractKind::Themis),
         ("themis-llc", ContractKind::Themis),
     ] {
-        let by_contract = explored(design, contract)?;
+        let by_contract = explored(on, design, contract)?;
         let runs = [prefixes(on, design, "0ns")?, prefixes(on, design, "500ns")?];
         expect(by_contract == Verdict::Clean && runs == [Verdict::Clean; 2], || {
             format!("{design} is {by_contract:?} by its contract, {runs:?} in runs")
         })?;
     }
     // What makes the difference is the contract, not the dialect.
-    expect(explored("themis", ContractKind::Px86)? == Verdict::Violated, || {
+    expect(explored(on, "themis", ContractKind::Px86)? == Verdict::Violated, || {
         "the weaker contract breaks nothing: the test cannot fail".into()
     })?;
     Ok("undo logging without a fence between log and data breaks on the ideal alone".into())

@@ -11,7 +11,7 @@ use fencepost_run::request::Request;
 use fencepost_run::result::{Check, RunResult};
 
 /// Every statement of this paper.
-pub const STATEMENTS: &[Statement] = &[
+pub(crate) const STATEMENTS: &[Statement] = &[
     Statement::rule(&fgc::COMMIT_WAITS, |r| {
         clean_but(
             r,
