@@ -90,7 +90,6 @@ fn searched(scheme: Scheme, variant: Variant, (threads, ops): (u32, u32), kind: 
 
 #[test]
 fn short_audits_say_what_whole_ones_do() {
-    use ContractKind::{Eadr, Px86, StrictSc};
     use Variant::{Correct, MissingFence, MissingFlush, SemanticMistake, TokenFirst};
     let mut violated = 0;
     for (program, scheme, size) in [
@@ -104,7 +103,7 @@ fn short_audits_say_what_whole_ones_do() {
             if program == "sps" && variant == TokenFirst {
                 continue;
             }
-            for kind in [Px86, StrictSc, Eadr] {
+            for kind in [ContractKind::Px86, ContractKind::StrictSc, ContractKind::Eadr] {
                 let search = searched(scheme, variant, size, kind);
                 let short = explored(program, &search);
                 let whole = explored(program, &Search { whole: true, ..search });
