@@ -5,6 +5,7 @@
 //! knows a machine, a design, a contract or a program.
 
 pub mod build;
+pub mod crash;
 pub mod dialect;
 pub mod event;
 pub mod fault;
@@ -33,6 +34,7 @@ pub mod trace;
 pub mod units;
 
 pub use build::{Build, Flavour, Mode, Shape};
+pub use crash::{CrashPoint, Judged};
 pub use dialect::{Dialect, LogPath, Logging};
 pub use event::EventQueue;
 pub use fence::{Fence, FenceProperties, OwnFence};
@@ -45,7 +47,7 @@ pub use mem::{At, Mem, Val};
 pub use ops::{Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};
 pub use place::Place;
 pub use pm::Pm;
-pub use program::{CrashPoint, Flow, OpRecord, Program, Violation, resident, run_batch, run_thread};
+pub use program::{Flow, OpRecord, Program, Violation, resident, run_batch, run_thread};
 pub use ranges::Ranges;
 pub use rare::RareCommits;
 pub use replica::{EpochId, RemoteEpoch, ReplicaEvent, Transaction, Transactions};

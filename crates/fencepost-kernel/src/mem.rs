@@ -1,11 +1,13 @@
 //! The memory interface: one program source, many back ends (simulated machine, recorder, crash explorer, real CPU).
 
 use crate::build::Build;
+use crate::crash::Judged;
 use crate::fence::Fence;
 use crate::ops::{Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};
 use crate::span::Span;
 use crate::units::{Addr, LineAddr};
 use std::panic::Location;
+use std::rc::Rc;
 
 /// A byte address together with the operations its value came from.
 ///
@@ -204,6 +206,13 @@ pub trait Mem {
     fn changed_since_setup(&mut self, _span: Span) -> Option<Vec<LineAddr>> {
         None
     }
+    /// For audits: an earlier crash point that was found right, and what may have changed since. What has not, and means the same at both
+    /// crash points, needs no reading ([`Mem::relies_on`]). `None`: everything has to be read.
+    fn judged(&mut self) -> Option<Rc<Judged>> {
+        None
+    }
+    /// For audits: the verdict holds for memory that has in `span` what it has now, though not all of it was loaded.
+    fn relies_on(&mut self, _span: Span) {}
     /// Merge point for recovery written as plain Rust: `live` hashes every local that is read later.
     fn cut(&mut self, _live: u64) {}
     /// Operation `op` of this thread begins.

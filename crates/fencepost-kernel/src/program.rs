@@ -1,5 +1,6 @@
 //! What a program is: operations indexed by number, and recovery and audit as chains of steps.
 
+use crate::crash::CrashPoint;
 use crate::dialect::Logging;
 use crate::mem::Mem;
 use crate::ops::{Outcome, Rollback};
@@ -23,15 +24,6 @@ pub struct OpRecord {
     pub stamp: u64,
     /// What it did.
     pub outcome: Outcome,
-}
-
-/// What had happened, per thread, when the power failed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CrashPoint {
-    /// Operations that had begun: none beyond these may be visible.
-    pub begun: Vec<u32>,
-    /// Operations acknowledged as durable: all of these must be visible.
-    pub acked: Vec<u32>,
 }
 
 /// Why a recovered state is wrong.

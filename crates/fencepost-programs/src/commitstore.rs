@@ -215,7 +215,8 @@ impl Program for CommitStore {
     }
     /// One slot a step.
     fn audit<M: Mem<Dep = ()>>(&self, model: &Registers, m: &mut M, state: RegisterAudit) -> Flow<RegisterAudit> {
-        model.step(state, "the tokens are those of no prefix of the operations", |slot| {
+        let wrong = "the tokens are those of no prefix of the operations";
+        model.step_rows((&self.slots, m), state, wrong, |m, slot| {
             let at = self.slots.at::<()>(slot);
             let token = m.load(at.field(TOKEN)).v;
             let (thread, k) = (slot / u64::from(self.ops), slot % u64::from(self.ops));

@@ -393,6 +393,7 @@ impl Cut {
     }
 }
 
+pub(crate) mod between;
 #[cfg(test)]
 #[path = "oracle_tests.rs"]
 mod tests;

@@ -326,7 +326,8 @@ impl Program for Sps {
         model.start(crash)
     }
     fn audit<M: Mem<Dep = ()>>(&self, model: &Registers, m: &mut M, state: RegisterAudit) -> Flow<RegisterAudit> {
-        model.step(state, "the array is that of no prefix of the swaps", |entry| {
+        let wrong = "the array is that of no prefix of the swaps";
+        model.step_rows((&self.cells, m), state, wrong, |m, entry| {
             let at = self.cells.at(entry);
             let value = m.load(at).v;
             let other = (1..self.words())

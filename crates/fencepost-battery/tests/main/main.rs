@@ -4,6 +4,7 @@ mod audits;
 mod battery;
 mod dictionary_example;
 mod extending;
+mod judged;
 mod net;
 mod own_instructions;
 mod planted;

@@ -80,7 +80,7 @@ impl Explorer<'_> {
         enumerate(self.space, most, |image, crash| {
             let mut watch = Watch::new();
             watch.extent = self.extent;
-            oracle.recover(image, crash, (watch, Walk::Whole)).0.is_err()
+            oracle.recover(image, crash, (watch, Walk::Whole, None)).0.is_err()
         })
     }
 }

@@ -49,6 +49,8 @@ pub struct Explorer<'s> {
     pub(super) extent: Extent,
     /// Whether the oldest value of a word is tried first.
     pub(super) oldest_first: bool,
+    /// Whether every audit reads everything.
+    pub(super) whole_audits: bool,
     /// The contract under which recovery itself is interrupted, if it is.
     pub(super) again: Option<Contract>,
 }
@@ -86,6 +88,7 @@ impl<'s> Explorer<'s> {
             exact_only: false,
             extent: space.history.extent,
             oldest_first: false,
+            whole_audits: false,
             again: None,
         }
     }
@@ -112,6 +115,11 @@ impl<'s> Explorer<'s> {
     /// Whether the oldest value of each word is tried first, not the newest. The exploration takes another way and says the same.
     pub fn oldest_first(mut self, oldest_first: bool) -> Self {
         self.oldest_first = oldest_first;
+        self
+    }
+    /// Paranoid mode: every audit reads everything, not only what may have changed since the failure point before. It says the same.
+    pub fn whole_audits(mut self) -> Self {
+        self.whole_audits = true;
         self
     }
     /// Paranoid mode: runs one in `n` merged continuations nevertheless, and reports a violation found there as

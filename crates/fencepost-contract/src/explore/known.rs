@@ -1,11 +1,17 @@
 //! What is known about the crash state while recovery runs: a cut, recovery's own writes, and an undo trail.
 
+mod fingerprint;
+mod spans;
+
+use super::changes::Changes;
 use super::order::{Order, Part};
 use crate::graph::NodeId;
 use fencepost_kernel::Addr;
 use fencepost_kernel::planted;
+use fingerprint::Fingerprint;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Whether a node is durable in the crash states under consideration.
@@ -19,9 +25,12 @@ pub enum Status {
     Out,
 }
 
-/// A word that recovery has touched.
+/// A word that recovery has touched, or a span that an audit relies on.
 #[derive(Debug)]
 struct Slot {
+    at: Addr,
+    /// Places of its lines, for a span.
+    lines: Option<Range<usize>>,
     initial: u64,
     parts: Vec<Part>,
     /// Recovery's own write, with the length of the trail when it was made.
@@ -46,6 +55,9 @@ pub struct Known {
     high: Vec<u32>,
     slots: Vec<Slot>,
     slot_of: FxHashMap<Addr, u32>,
+    slot_of_lines: FxHashMap<Range<usize>, u32>,
+    /// How often each line has changed since the first failure point at which that was of interest.
+    changes: Changes,
     /// Per location, the word that it is part of, once that was touched.
     slot_of_part: Vec<Option<u32>>,
     trail: Vec<Undo>,
@@ -67,6 +79,8 @@ impl Known {
             high: vec![0; order.locations()],
             slots: Vec::new(),
             slot_of: FxHashMap::default(),
+            slot_of_lines: FxHashMap::default(),
+            changes: Changes::new(order.lines().len()),
             slot_of_part: vec![None; order.locations()],
             trail: Vec::new(),
             own_writes: 0,
@@ -266,6 +280,8 @@ impl Known {
             self.slot_of_part[part.id as usize] = Some(slot);
         }
         self.slots.push(Slot {
+            at,
+            lines: None,
             initial: self.order.initial(at),
             parts,
             own: None,
@@ -333,6 +349,9 @@ impl Known {
         if let Some(print) = slot.print.get() {
             return print;
         }
+        if let Some(lines) = &slot.lines {
+            return self.print_of_lines(number, lines);
+        }
         let mut h = Fingerprint::default();
         h.add(3, u64::from(number));
         match slot.own {
@@ -340,8 +359,8 @@ impl Known {
             None => self.look(slot, &mut h),
         }
         h.add(4, u64::from(number));
-        slot.print.set(Some(h.0));
-        h.0
+        slot.print.set(Some(h.value()));
+        h.value()
     }
     /// How a word looks that recovery has not written.
     fn look(&self, slot: &Slot, h: &mut Fingerprint) {
@@ -371,18 +390,5 @@ impl Known {
         if let Some(slot) = self.slot_of_part[part as usize] {
             self.slots[slot as usize].print.set(None);
         }
-    }
-}
-
-/// 128 bits: among the billions of views one exploration can hold, the chance of any collision is below 2^-64.
-#[derive(Default)]
-struct Fingerprint(u128);
-impl Fingerprint {
-    fn add(&mut self, kind: u64, value: u64) {
-        const ODD: u128 = 0x2d35_8dcc_aa6c_78a5_9e37_79b9_7f4a_7c15;
-        let mixed = (self.0 ^ u128::from(value) ^ u128::from(kind) << 64)
-            .wrapping_add(1)
-            .wrapping_mul(ODD);
-        self.0 = mixed ^ mixed >> 67;
     }
 }

@@ -1,9 +1,10 @@
 //! Memory as recovery sees it: a set of crash states at once, or one concrete image.
 
+use super::before::Reads;
 use super::cuts::Cuts;
 use super::path::Path;
 use super::watch::Watch;
-use fencepost_kernel::{Addr, At, Fence, Flush, Image, LineAddr, Mem, Rmw, Span, Val, Width};
+use fencepost_kernel::{Addr, At, Fence, Flush, Image, Judged, LineAddr, Mem, Rmw, Span, Val, Width};
 use rustc_hash::FxHashMap;
 use std::panic::Location;
 use std::rc::Rc;
@@ -16,6 +17,12 @@ pub(super) trait Words {
     fn changed(&mut self, _span: Span) -> Option<Vec<LineAddr>> {
         None
     }
+    /// [`Mem::judged`].
+    fn judged(&mut self) -> Option<Rc<Judged>> {
+        None
+    }
+    /// [`Mem::relies_on`].
+    fn relies_on(&mut self, _span: Span) {}
     /// Who watches the code, if anyone does.
     fn watch(&mut self) -> Option<&mut Watch>;
 }
@@ -32,11 +39,17 @@ pub struct CrashMem<'a> {
     pub(super) cuts: Option<&'a mut Cuts>,
     /// What set-up left, for audits that pass over it.
     pub(super) setup: Option<Rc<Image>>,
+    /// Whether audits may rely on the failure point before.
+    pub(super) relies: bool,
 }
 impl<'a> CrashMem<'a> {
     pub(super) fn new(path: &'a mut Path, cuts: Option<&'a mut Cuts>) -> CrashMem<'a> {
-        let setup = None;
-        CrashMem { path, cuts, setup }
+        CrashMem {
+            path,
+            cuts,
+            setup: None,
+            relies: false,
+        }
     }
 }
 impl Words for CrashMem<'_> {
@@ -49,6 +62,12 @@ impl Words for CrashMem<'_> {
     fn changed(&mut self, span: Span) -> Option<Vec<LineAddr>> {
         let setup = self.setup.clone()?;
         self.path.changed(&setup, span)
+    }
+    fn judged(&mut self) -> Option<Rc<Judged>> {
+        if self.relies { self.path.judged() } else { None }
+    }
+    fn relies_on(&mut self, span: Span) {
+        self.path.relies_on(span);
     }
     fn watch(&mut self) -> Option<&mut Watch> {
         Some(&mut self.path.watch)
@@ -64,6 +83,8 @@ pub struct ImageMem<'a> {
     pub(super) watch: Watch,
     /// What set-up left, for audits that pass over it.
     pub(super) setup: Option<Rc<Image>>,
+    /// What a step of an audit does, where that is of interest.
+    pub(super) reads: Option<Reads>,
 }
 impl<'a> ImageMem<'a> {
     /// Memory as a crash left it.
@@ -73,6 +94,16 @@ impl<'a> ImageMem<'a> {
             overlay: FxHashMap::default(),
             watch: Watch::new(),
             setup: None,
+            reads: None,
+        }
+    }
+    /// What recovery has written.
+    pub(super) fn overlay(&mut self) -> &mut FxHashMap<Addr, u64> {
+        &mut self.overlay
+    }
+    fn reads_more(&mut self) {
+        if let Some(reads) = &mut self.reads {
+            reads.more = true;
         }
     }
     /// Number of words that recovery has written.
@@ -82,13 +113,20 @@ impl<'a> ImageMem<'a> {
 }
 impl Words for ImageMem<'_> {
     fn word(&mut self, at: Addr) -> u64 {
+        if let Some(reads) = &mut self.reads
+            && reads.lines.last() != Some(&at.line())
+        {
+            reads.lines.push(at.line());
+        }
         let image = || if at.is_persistent() { self.image.word(at) } else { 0 };
         self.overlay.get(&at).copied().unwrap_or_else(image)
     }
     fn set_word(&mut self, at: Addr, value: u64) {
+        self.reads_more();
         self.overlay.insert(at, value);
     }
     fn changed(&mut self, span: Span) -> Option<Vec<LineAddr>> {
+        self.reads_more();
         let mut lines = self.image.differing(self.setup.as_ref()?, span);
         let (first, count) = span.lines();
         let own = self.overlay.keys().map(|at| at.line());
@@ -181,6 +219,12 @@ macro_rules! mem_over_words {
             }
             fn changed_since_setup(&mut self, span: Span) -> Option<Vec<LineAddr>> {
                 self.changed(span)
+            }
+            fn judged(&mut self) -> Option<Rc<Judged>> {
+                Words::judged(self)
+            }
+            fn relies_on(&mut self, span: Span) {
+                Words::relies_on(self, span);
             }
             fn load_acquire(&mut self, at: At<()>) -> Val<()> {
                 self.load(at)

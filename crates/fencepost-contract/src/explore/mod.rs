@@ -57,7 +57,9 @@
 //! What a simulated run really left behind, prefix by prefix of its durable log, is checked by [`check_prefixes`].
 
 mod again;
+mod before;
 mod bounded;
+mod changes;
 mod check;
 pub(crate) mod count;
 mod crash_report;
@@ -66,6 +68,7 @@ mod edges;
 mod enumerate;
 mod explorer;
 mod guard;
+mod judged;
 pub(crate) mod known;
 mod log_points;
 mod memo;
@@ -83,6 +86,7 @@ mod run;
 mod search;
 mod steps;
 mod stop;
+mod walks;
 mod watch;
 mod witness;
 mod work;

@@ -3,6 +3,7 @@
 use crate::graph::{Grain, NodeId, PersistGraph};
 use fencepost_kernel::{Addr, Image, LineAddr, Span};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Lists of unequal length, back to back.
 #[derive(Debug, Default)]
@@ -57,6 +58,8 @@ pub struct Order {
     words: FxHashMap<Addr, Vec<Part>>,
     /// Every line with a location, ascending.
     lines: Vec<LineAddr>,
+    /// Per location, the place of its line among them.
+    line_of: Vec<u32>,
     initial: Image,
     nodes: u32,
 }
@@ -97,7 +100,12 @@ impl Order {
         let mut lines: Vec<LineAddr> = words.keys().map(|at| at.line()).collect();
         lines.sort_unstable();
         lines.dedup();
+        let line_of = |location| {
+            let line = graph.address(location).line();
+            lines.partition_point(|l| *l < line) as u32
+        };
         Order {
+            line_of: all.clone().map(line_of).collect(),
             lines,
             before: Rows::collect(graph.nodes().map(|n| graph.predecessors(n).iter().map(|(p, _)| p.0))),
             after: Rows::collect(graph.nodes().map(|n| graph.successors(n).iter().map(|s| s.0))),
@@ -110,6 +118,20 @@ impl Order {
     }
     pub fn nodes(&self) -> u32 {
         self.nodes
+    }
+    /// Every line with a location, ascending.
+    pub fn lines(&self) -> &[LineAddr] {
+        &self.lines
+    }
+    /// The lines of `span`, as places in [`Order::lines`].
+    pub fn lines_of(&self, span: Span) -> Range<usize> {
+        let (first, count) = span.lines();
+        let end = LineAddr(first.0 + count);
+        self.lines.partition_point(|l| *l < first)..self.lines.partition_point(|l| *l < end)
+    }
+    /// Where the line of a location stands in [`Order::lines`].
+    pub fn line_of(&self, part: u32) -> u32 {
+        self.line_of[part as usize]
     }
     pub fn before(&self, node: u32) -> &[u32] {
         self.before.row(node)
@@ -142,11 +164,8 @@ impl Order {
     }
     /// Lines of `span`, ascending, that differ from `setup` before the execution or that the execution wrote.
     pub fn changed(&self, setup: &Image, span: Span) -> Vec<LineAddr> {
-        let (first, count) = span.lines();
-        let (from, end) = (first, LineAddr(first.0 + count));
-        let written = self.lines.partition_point(|l| *l < from)..self.lines.partition_point(|l| *l < end);
         let mut lines = self.initial.differing(setup, span);
-        lines.extend(&self.lines[written]);
+        lines.extend(&self.lines[self.lines_of(span)]);
         lines.sort_unstable();
         lines.dedup();
         lines

@@ -4,7 +4,8 @@ use super::known::Known;
 use super::stop::Stop;
 use super::watch::Watch;
 use fencepost_kernel::planted;
-use fencepost_kernel::{Addr, Image, LineAddr, Span};
+use fencepost_kernel::{Addr, Image, Judged, LineAddr, Span};
+use std::rc::Rc;
 
 /// A word of the null page, where no recovery gets: 1 once recovery has written a word that the execution did not.
 const STRAYED: Addr = Addr(0);
@@ -75,6 +76,10 @@ pub struct Path {
     pub better_than: Option<u32>,
     /// Whether the oldest value of a word is tried first; otherwise the newest.
     pub oldest_first: bool,
+    /// The failure point before, if audits may rely on it, and whether one has asked.
+    pub judged: (Option<Rc<Judged>>, bool),
+    /// Lines of persistent memory that recovery has stored to, run after run.
+    pub written: Vec<LineAddr>,
     seen: Vec<u32>,
     epoch: u32,
 }
@@ -90,6 +95,8 @@ impl Path {
             ends: None,
             better_than: None,
             oldest_first: false,
+            judged: (None, false),
+            written: Vec::new(),
             seen: Vec::new(),
             epoch: 0,
         }
@@ -242,6 +249,9 @@ impl Path {
         let slot = self.known.slot(at);
         let strays = at.is_persistent() && self.known.parts(slot).1.is_empty();
         self.known.write(slot, value);
+        if at.is_persistent() && self.written.last() != Some(&at.line()) {
+            self.written.push(at.line());
+        }
         if strays {
             let strayed = self.known.slot(STRAYED);
             self.known.write(strayed, 1);
@@ -252,6 +262,26 @@ impl Path {
     pub fn changed(&mut self, setup: &Image, span: Span) -> Option<Vec<LineAddr>> {
         let strayed = self.load(STRAYED) != 0;
         (!strayed).then(|| self.known.order().changed(setup, span))
+    }
+    /// What an audit may rely on: the failure point before, and what may have changed since, recovery's own stores included.
+    pub fn judged(&mut self) -> Option<Rc<Judged>> {
+        self.judged.1 = true;
+        let judged = self.judged.0.as_ref()?;
+        if self.known.own_writes() == 0 {
+            return Some(Rc::clone(judged));
+        }
+        let mut judged = (**judged).clone();
+        judged.changed.extend(self.known.own_words().map(|at| at.line()));
+        judged.changed.sort_unstable();
+        judged.changed.dedup();
+        Some(Rc::new(judged))
+    }
+    /// What follows holds as long as the memory of a span looks as it does.
+    pub fn relies_on(&mut self, span: Span) {
+        let slot = self.known.slot_of_span(span);
+        if !self.replaying() {
+            self.read_also(&[slot]);
+        }
     }
     fn choose_version(&mut self, part: u32) -> u32 {
         let (low, high) = self.known.bounds(part);

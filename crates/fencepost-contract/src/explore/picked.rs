@@ -97,7 +97,7 @@ impl Explorer<'_> {
                 pick,
                 lost: lost.flat_map(stores).collect(),
                 durable: durable.iter().flat_map(stores).collect(),
-                verdict: oracle.recover(&image, &point.crash, (watch, Walk::Whole)).0,
+                verdict: oracle.recover(&image, &point.crash, (watch, Walk::Whole, None)).0,
             }
         };
         picks.into_iter().map(one).collect()

@@ -2,7 +2,6 @@
 
 mod each;
 mod recovered;
-mod walks;
 
 pub use each::check_prefixes;
 pub use recovered::Recovered;
@@ -13,16 +12,16 @@ use super::log_points::{candidates, is_chosen, missing, within_node};
 use super::on_image::{AnyOracle, Walk};
 use super::replay_id::{ReplayError, ReplayId};
 use super::search::ExploreError;
+use super::walks::Walks;
 use super::watch::Watch;
 use super::witness::Witness;
 use crate::contracts::Contract;
 use crate::graph::{Extent, History, WhyLost};
-use fencepost_kernel::{CrashPoint, Image, PersistLog, StoreId, Trace, TraceKind, Violation};
+use fencepost_kernel::{CrashPoint, Image, LineAddr, PersistLog, StoreId, Trace, TraceKind, Violation};
 use fencepost_kernel::{planted, stop};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::time::Instant;
-use walks::Walks;
 
 /// Recoveries of one run that are interrupted at most.
 const MOST_INTERRUPTED: u64 = 512;
@@ -80,6 +79,8 @@ struct Point<'a> {
     event: usize,
     crash: &'a CrashPoint,
     image: &'a Image,
+    /// The lines that were written since the crash point before; may hold repetitions.
+    lines: &'a [LineAddr],
     /// Whether memory or what was acknowledged differs from the crash point before.
     differs: bool,
 }
@@ -146,7 +147,7 @@ impl<'a> PrefixCheck<'a> {
     }
     /// Recovers one memory and audits it; the watch has recovery's stores if they are taped.
     fn recover(&self, image: &Image, point: &Point<'_>, tape: bool, walk: Walk) -> (Result<(), Violation>, Watch) {
-        self.oracle.recover(image, point.crash, (self.watch(tape), walk))
+        self.oracle.recover(image, point.crash, (self.watch(tape), walk, None))
     }
     /// Visits the crash points in order.
     fn walk<B>(&self, mut visit: impl FnMut(&Point<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
@@ -156,6 +157,7 @@ impl<'a> PrefixCheck<'a> {
             acked: vec![0; threads],
         };
         let (mut image, mut records, mut differs) = (self.initial.clone(), 0, true);
+        let mut lines = Vec::new();
         for (event, what) in self.trace.events.iter().map(Some).chain([None]).enumerate() {
             let record = match what.map(|w| (w.kind, w.thread)) {
                 Some((TraceKind::OpBegin(k), Some(t))) => {
@@ -180,14 +182,17 @@ impl<'a> PrefixCheck<'a> {
                     event,
                     crash: &crash,
                     image: &image,
+                    lines: &lines,
                     differs,
                 })?;
+                lines.clear();
                 differs = false;
             }
             let Some((index, record)) = record else { continue };
             records = index as usize + 1;
             differs |= image.line_words(record.line) != record.data.words;
             image.set_line(record.line, &record.data);
+            lines.push(record.line);
         }
         ControlFlow::Continue(())
     }
@@ -208,11 +213,13 @@ impl<'a> PrefixCheck<'a> {
         });
         let before = self.oracle.images_recovered();
         let (total, mut candidate, mut differs) = (candidates(self.log), 0, true);
-        let mut walks = Walks::default();
+        let (mut walks, mut lines) = (Walks::default(), Vec::new());
+        self.oracle.begin_series();
         let flow = self.walk(|point| {
             stop::look();
             candidate += 1;
             differs |= point.differs;
+            lines.extend_from_slice(point.lines);
             let late = self.until.is_some_and(|t| Instant::now() >= t);
             if late || !is_chosen(candidate, total, self.budget) {
                 report.verdict = Verdict::Bounded;
@@ -234,7 +241,14 @@ impl<'a> PrefixCheck<'a> {
                 }
                 let walk = walks.next(report.recoveries, candidate == total);
                 let whole = walk == Walk::Whole;
-                let (verdict, watch) = self.recover(image, point, tape, walk);
+                // Memory that hardware leaves as the crash left it differs from such memory before in what was written since.
+                let since = if whole || left.image.is_some() {
+                    None
+                } else {
+                    Some(std::mem::take(&mut lines))
+                };
+                let how = (self.watch(tape), walk, since.as_deref());
+                let (verdict, watch) = self.oracle.recover(image, point.crash, how);
                 walks.done(walk, watch.accesses());
                 if let Err(why) = verdict {
                     report.recoveries += u64::from(!whole);

@@ -1,8 +1,9 @@
 //! What can be run on a crash state: step machines, programs of the kernel's kind, plain functions.
 
+use super::before::Before;
 use super::memory::CrashMem;
 use fencepost_kernel::{CrashPoint, Flow, Image, OpRecord, Program};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::marker::PhantomData;
@@ -66,6 +67,8 @@ pub struct Oracle<'p, P: Program> {
     setup: Option<Rc<Image>>,
     /// Crash images recovered so far.
     runs: Cell<u64>,
+    /// The audit of the image before.
+    before: RefCell<Before<P::Audit>>,
 }
 impl<'p, P: Program> Oracle<'p, P> {
     /// `ops` is every operation of the run, sorted by stamp ([`fencepost_kernel::Trace::ops`]).
@@ -75,6 +78,7 @@ impl<'p, P: Program> Oracle<'p, P> {
             model: program.model(ops),
             setup: None,
             runs: Cell::new(0),
+            before: RefCell::default(),
         }
     }
     /// Lets the audit pass over what is as the program's set-up left it, which is in this image.
@@ -94,6 +98,9 @@ impl<'p, P: Program> Oracle<'p, P> {
     }
     pub(super) fn count_run(&self) {
         self.runs.set(self.runs.get() + 1);
+    }
+    pub(super) fn before(&self) -> &RefCell<Before<P::Audit>> {
+        &self.before
     }
     /// What the program's oracle knows of the run.
     pub fn model(&self) -> &P::Model {
@@ -146,6 +153,7 @@ impl<P: Program> Debug for Phase<P> {
 impl<P: Program> Oracle<'_, P> {
     fn audit(&self, m: &mut CrashMem<'_>, state: P::Audit) -> Flow<P::Audit> {
         m.setup = self.setup();
+        m.relies = true;
         self.program.audit(&self.model, m, state)
     }
 }

@@ -18,6 +18,8 @@ pub struct Watch {
     pub tape: Option<Trace>,
     allowed: u64,
     left: u64,
+    /// Accesses of all runs before.
+    before: u64,
     last: Option<Place>,
 }
 impl Watch {
@@ -29,16 +31,26 @@ impl Watch {
             tape: None,
             allowed: u64::MAX,
             left: u64::MAX,
+            before: 0,
             last: None,
         }
     }
     /// Begins a run that counts as endless after so many accesses.
     pub fn allow(&mut self, accesses: u64) {
+        self.before = self.total();
         (self.allowed, self.left) = (accesses, accesses);
     }
     /// Accesses of the run so far.
     pub fn accesses(&self) -> u64 {
         self.allowed - self.left
+    }
+    /// So many accesses of the run need not be made: they count as made.
+    pub fn pass_over(&mut self, accesses: u64) {
+        self.allowed += accesses;
+    }
+    /// Accesses of all runs so far.
+    pub fn total(&self) -> u64 {
+        self.before + self.accesses()
     }
     /// Recovery loads from or stores to (`access`) memory.
     #[inline]

@@ -5,6 +5,7 @@ use super::bounded::Neighbours;
 use super::count::Counter;
 use super::crash_report::{Budget, Report, Verdict};
 use super::explorer::Explorer;
+use super::judged::Judging;
 use super::path::{Ends, Path};
 use super::search::{Allowance, Broken, Doubt, Ending, ExploreError, Rules, Subject, Tally};
 use super::witness::Witness;
@@ -101,8 +102,10 @@ impl<'e, 's> Work<'e, 's> {
     /// Searches every failure point; those that take too long are noted as unfinished.
     pub(super) fn exactly(&mut self, subject: &mut dyn Subject) -> Result<Option<(usize, Broken)>, ExploreError> {
         let explorer = self.explorer;
+        let mut judging = Judging::new(!explorer.whole_audits);
         for (i, point) in explorer.space.points.iter().enumerate() {
-            explorer.advance(&mut self.path, i);
+            let last = i + 1 == explorer.space.points.len();
+            judging.next(&mut self.path, (point, last), |path| explorer.advance(path, i));
             self.path.watch.until = self.allowance(1.0).until;
             let states = self.count_states();
             self.report.crash_points += 1;
@@ -127,6 +130,7 @@ impl<'e, 's> Work<'e, 's> {
             if let Some(ends) = &mut self.path.ends {
                 self.ended.extend(ends.states.drain(..).map(|durable| (i, durable)));
             }
+            judging.searched(&mut self.path, matches!(ending, Ending::Explored(_)));
             match ending {
                 Ending::Explored(_) if (self.tally.recoveries, self.tally.merges) == (before, merged) => {
                     let (counted, run) = (self.report.crash_points, i as u64);
@@ -230,6 +234,7 @@ impl<'e, 's> Work<'e, 's> {
         let explorer = self.explorer;
         self.path.better_than = Some(found.size);
         self.path.ends = None;
+        self.path.judged.0 = None;
         // With the budget spent there is no time left for this, and shrinking must not take longer than finding.
         let soon = Instant::now() + self.begun.elapsed().max(SHRINKING);
         let recoveries = match explorer.budget {

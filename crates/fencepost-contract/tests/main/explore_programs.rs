@@ -9,12 +9,12 @@ mod judge_my_code;
 
 use crate::explore_common::sps::{BARRIERS, Sps, Variant, X86};
 use fencepost_contract::explore::{
-    Budget, CrashCheck, Granularity, Oracle, ProgramRun, RecordError, Recorder, Recording, Schedule, Verdict,
-    check_prefixes, record_program,
+    Budget, CrashCheck, Granularity, Oracle, PrefixCheck, PrefixReport, ProgramRun, RecordError, Recorder, Recording,
+    Schedule, Verdict, check_prefixes, record_program,
 };
 use fencepost_contract::{ContractKind, LineOrder};
 use fencepost_kernel::{
-    Addr, At, Dialect, Fence, Image, Mem, PersistLog, PersistRecord, Ps, Rmw, Trace, TraceKind, Val, WriteCause,
+    Addr, At, Dialect, Fence, Image, Mem, PersistLog, PersistRecord, Ps, Rmw, Trace, TraceKind, Val, WriteCause, fault,
 };
 use std::num::NonZeroU64;
 
@@ -355,4 +355,37 @@ fn prefixes_of_the_durable_log() {
         repaired.broken.is_none_or(|b| b.crash.acked.iter().any(|a| *a > 0)),
         "only acknowledged work is missed"
     );
+}
+
+/// Steps that nothing has touched are not run again: the verdicts are those of audits from the beginning, whatever is lost.
+#[test]
+fn audits_go_on_from_the_image_before() {
+    let program = Sps {
+        cells: 9,
+        threads: 2,
+        variant: Variant::Right,
+    };
+    let recording = record_program(&program, X86, 2, 12, true, Schedule::default()).unwrap();
+    let oracle = Oracle::new(&program, &recording.trace.ops);
+    let said = |r: PrefixReport| (r.points, r.verdict, r.broken.map(|b| (b.records, b.crash, b.why)));
+    // Hardware that hands out an image of its own has every audit begun anew.
+    let both = |lost: Option<u64>| {
+        let (trace, log) = log_of(&recording, |at| {
+            lost.is_some_and(|line| at.line() == Addr::pm(64 * line).line())
+        });
+        let check = PrefixCheck::new(&oracle, &recording.initial, &trace, &log);
+        let anew = check.run(|image| Some(image.clone())).map(said);
+        (check.run(|_| None::<Image>).map(said), anew)
+    };
+    let lines = || (0..13).map(Some).chain([None]);
+    let mut broken = 0;
+    for lost in lines() {
+        let (on, anew) = both(lost);
+        assert_eq!(on, anew, "{lost:?}");
+        broken += u32::from(on.is_ok_and(|on| on.1 == Verdict::Violated));
+    }
+    assert!((5..14).contains(&broken), "{broken}");
+    let deaf = || lines().map(both).any(|(on, anew)| on != anew);
+    let (seen, reached) = fault::with("explorer.step-not-run-again", deaf);
+    assert!(reached && seen);
 }

@@ -1,4 +1,4 @@
-//! Which recoveries of a run are audited whole.
+//! Which recoveries of a run, or crash points of an exploration, are audited whole.
 
 use crate::explore::on_image::Walk;
 

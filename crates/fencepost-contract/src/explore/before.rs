@@ -1,0 +1,124 @@
+//! Audits of the crash images of one run, one after the other. From one to the next little memory changes: steps that read none of it,
+//! from a state that is the same, end as they did before, and are not run again.
+
+use fencepost_kernel::planted;
+use fencepost_kernel::{Addr, LineAddr};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// What one step of an audit did beside its result.
+#[derive(Clone, Debug, Default)]
+pub struct Reads {
+    /// Lines it loaded from; while the step runs there may be repetitions.
+    pub lines: Vec<LineAddr>,
+    /// Whether more than these lines decides how it ends, or it stored something.
+    pub more: bool,
+}
+
+/// The audit of the image before, step by step.
+#[derive(Debug)]
+pub struct Before<S> {
+    /// The state before each step.
+    states: Vec<S>,
+    reads: Vec<Reads>,
+    accesses: Vec<u64>,
+    /// The steps that read a line; steps that were run again since may not read it any more.
+    readers: FxHashMap<LineAddr, Vec<u32>>,
+    /// What recovery had written over the image.
+    overlay: FxHashMap<Addr, u64>,
+    /// Whether the audit came to its end.
+    whole: bool,
+}
+impl<S> Default for Before<S> {
+    fn default() -> Self {
+        Before {
+            states: Vec::new(),
+            reads: Vec::new(),
+            accesses: Vec::new(),
+            readers: FxHashMap::default(),
+            overlay: FxHashMap::default(),
+            whole: false,
+        }
+    }
+}
+
+impl<S: Clone + Eq> Before<S> {
+    /// The steps, ascending, that have to be run again from their states if memory differs in `lines` and in what recovery wrote.
+    /// `None`: all of them, as there was no audit before, or from another state.
+    pub fn stale(&self, start: &S, lines: &[LineAddr], overlay: &FxHashMap<Addr, u64>) -> Option<Vec<u32>> {
+        if !self.whole || self.states.first() != Some(start) {
+            return None;
+        }
+        let own = |a: &FxHashMap<Addr, u64>, b: &FxHashMap<Addr, u64>| {
+            let differs = |(at, value): (&Addr, &u64)| (b.get(at) != Some(value)).then(|| at.line());
+            a.iter().filter_map(differs).collect::<Vec<LineAddr>>()
+        };
+        let own = [own(overlay, &self.overlay), own(&self.overlay, overlay)].concat();
+        let forgotten = planted!(
+            "explorer.step-not-run-again",
+            "a step whose memory has changed is run again"
+        );
+        let lines = lines.iter().filter(|_| !forgotten).chain(&own);
+        let of_lines = lines.filter_map(|line| self.readers.get(line)).flatten().copied();
+        let more = self.reads.iter().zip(0..).filter(|(reads, _)| reads.more);
+        let mut stale: Vec<u32> = of_lines.chain(more.map(|(_, i)| i)).collect();
+        stale.retain(|i| (*i as usize) < self.states.len());
+        stale.sort_unstable();
+        stale.dedup();
+        Some(stale)
+    }
+    /// The state before a step.
+    pub fn state(&self, step: usize) -> Option<&S> {
+        self.states.get(step)
+    }
+    /// How many steps there are.
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+    /// Accesses of some of the steps.
+    pub fn accesses(&self, steps: Range<usize>) -> u64 {
+        self.accesses[steps].iter().sum()
+    }
+    /// An audit begins: what is known of the one before is known of none, unless this one comes to its end.
+    pub fn begin(&mut self) {
+        self.whole = false;
+    }
+    /// Forgets the steps from `step` on.
+    pub fn cut_off(&mut self, step: usize) {
+        if step >= self.states.len() {
+            return;
+        }
+        self.states.truncate(step);
+        self.reads.truncate(step);
+        self.accesses.truncate(step);
+        self.readers.clear();
+        (0..step).for_each(|i| self.file(i));
+    }
+    /// Keeps what a step did: of one kept before what it read now, of a new one everything.
+    pub fn keep(&mut self, step: usize, state: S, mut reads: Reads, accesses: u64) {
+        reads.lines.sort_unstable();
+        reads.lines.dedup();
+        if step == self.states.len() {
+            self.states.push(state);
+            self.reads.push(reads);
+            self.accesses.push(accesses);
+        } else {
+            self.reads[step] = reads;
+            self.accesses[step] = accesses;
+        }
+        self.file(step);
+    }
+    fn file(&mut self, step: usize) {
+        for line in &self.reads[step].lines {
+            let steps = self.readers.entry(*line).or_default();
+            if let Err(at) = steps.binary_search(&(step as u32)) {
+                steps.insert(at, step as u32);
+            }
+        }
+    }
+    /// The audit came to its end over an image with this written over it.
+    pub fn ended(&mut self, overlay: FxHashMap<Addr, u64>) {
+        self.whole = true;
+        self.overlay = overlay;
+    }
+}
