@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// What one step of an audit did beside its result.
 #[derive(Clone, Debug, Default)]
-pub struct Reads {
+pub(super) struct Reads {
     /// Lines it loaded from; while the step runs there may be repetitions.
     pub lines: Vec<LineAddr>,
     /// Whether more than these lines decides how it ends, or it stored something.
@@ -17,7 +17,7 @@ pub struct Reads {
 
 /// The audit of the image before, step by step.
 #[derive(Debug)]
-pub struct Before<S> {
+pub(super) struct Before<S> {
     /// The state before each step.
     states: Vec<S>,
     reads: Vec<Reads>,
@@ -45,7 +45,7 @@ impl<S> Default for Before<S> {
 impl<S: Clone + Eq> Before<S> {
     /// The steps, ascending, that have to be run again from their states if memory differs in `lines` and in what recovery wrote.
     /// `None`: all of them, as there was no audit before, or from another state.
-    pub fn stale(&self, start: &S, lines: &[LineAddr], overlay: &FxHashMap<Addr, u64>) -> Option<Vec<u32>> {
+    pub(super) fn stale(&self, start: &S, lines: &[LineAddr], overlay: &FxHashMap<Addr, u64>) -> Option<Vec<u32>> {
         if !self.whole || self.states.first() != Some(start) {
             return None;
         }
@@ -68,23 +68,23 @@ impl<S: Clone + Eq> Before<S> {
         Some(stale)
     }
     /// The state before a step.
-    pub fn state(&self, step: usize) -> Option<&S> {
+    pub(super) fn state(&self, step: usize) -> Option<&S> {
         self.states.get(step)
     }
     /// How many steps there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.states.len()
     }
     /// Accesses of some of the steps.
-    pub fn accesses(&self, steps: Range<usize>) -> u64 {
+    pub(super) fn accesses(&self, steps: Range<usize>) -> u64 {
         self.accesses[steps].iter().sum()
     }
     /// An audit begins: what is known of the one before is known of none, unless this one comes to its end.
-    pub fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.whole = false;
     }
     /// Forgets the steps from `step` on.
-    pub fn cut_off(&mut self, step: usize) {
+    pub(super) fn cut_off(&mut self, step: usize) {
         if step >= self.states.len() {
             return;
         }
@@ -95,7 +95,7 @@ impl<S: Clone + Eq> Before<S> {
         (0..step).for_each(|i| self.file(i));
     }
     /// Keeps what a step did: of one kept before what it read now, of a new one everything.
-    pub fn keep(&mut self, step: usize, state: S, mut reads: Reads, accesses: u64) {
+    pub(super) fn keep(&mut self, step: usize, state: S, mut reads: Reads, accesses: u64) {
         reads.lines.sort_unstable();
         reads.lines.dedup();
         if step == self.states.len() {
@@ -117,7 +117,7 @@ impl<S: Clone + Eq> Before<S> {
         }
     }
     /// The audit came to its end over an image with this written over it.
-    pub fn ended(&mut self, overlay: FxHashMap<Addr, u64>) {
+    pub(super) fn ended(&mut self, overlay: FxHashMap<Addr, u64>) {
         self.whole = true;
         self.overlay = overlay;
     }

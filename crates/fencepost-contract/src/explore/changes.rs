@@ -3,18 +3,18 @@
 /// Counters in a row; a sum over neighbours takes as many steps as their number has digits (a Fenwick tree). Counters only rise: equal
 /// sums mean that no counter between has moved.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub(super) struct Changes {
     tree: Vec<u64>,
 }
 impl Changes {
     /// So many counters, all 0.
-    pub fn new(counters: usize) -> Changes {
+    pub(super) fn new(counters: usize) -> Changes {
         Changes {
             tree: vec![0; counters + 1],
         }
     }
     /// Counts a change at `i`.
-    pub fn count(&mut self, i: usize) {
+    pub(super) fn count(&mut self, i: usize) {
         let mut at = i + 1;
         while at < self.tree.len() {
             self.tree[at] += 1;
@@ -22,7 +22,7 @@ impl Changes {
         }
     }
     /// Changes at `from` to `end`, the latter not included.
-    pub fn between(&self, from: usize, end: usize) -> u64 {
+    pub(super) fn between(&self, from: usize, end: usize) -> u64 {
         self.below(end) - self.below(from)
     }
     fn below(&self, end: usize) -> u64 {

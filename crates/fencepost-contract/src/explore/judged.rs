@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 /// The way from failure point to failure point.
 #[derive(Debug)]
-pub struct Judging {
+pub(super) struct Judging {
     /// What was right at the failure point before, unless that is not known.
     before: Option<CrashPoint>,
     /// What had happened at the failure point under search.
@@ -29,7 +29,7 @@ pub struct Judging {
 }
 impl Judging {
     /// Nothing is known.
-    pub fn new(on: bool) -> Judging {
+    pub(super) fn new(on: bool) -> Judging {
         Judging {
             before: None,
             crash: None,
@@ -41,7 +41,12 @@ impl Judging {
         }
     }
     /// Moves `path` on with `advance` to a failure point.
-    pub fn next(&mut self, path: &mut Path, (point, last): (&FailurePoint, bool), advance: impl FnOnce(&mut Path)) {
+    pub(super) fn next(
+        &mut self,
+        path: &mut Path,
+        (point, last): (&FailurePoint, bool),
+        advance: impl FnOnce(&mut Path),
+    ) {
         self.number += 1;
         self.accesses = path.watch.total();
         self.walk = self.walks.next(self.number, last);
@@ -80,7 +85,7 @@ impl Judging {
         changed
     }
     /// The failure point was searched, and all of its crash states are right if it is `clean`.
-    pub fn searched(&mut self, path: &mut Path, clean: bool) {
+    pub(super) fn searched(&mut self, path: &mut Path, clean: bool) {
         self.walks.done(self.walk, path.watch.total() - self.accesses);
         self.before = self.crash.clone().filter(|_| clean);
         path.written.sort_unstable();

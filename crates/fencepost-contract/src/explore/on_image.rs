@@ -26,7 +26,7 @@ mod sealed {
     use super::{CrashPoint, Image, LineAddr, Violation, Walk, Watch};
     /// How an image is recovered: under which watch, how much of it is audited, and, in a series of images, in which lines it may differ
     /// from the last one of which that was said.
-    pub type How<'a> = (Watch, Walk, Option<&'a [LineAddr]>);
+    pub(super) type How<'a> = (Watch, Walk, Option<&'a [LineAddr]>);
     /// What a check of concrete images needs.
     pub trait Sealed {
         /// How many concrete crash images were recovered: checks compare it with what they say they did.

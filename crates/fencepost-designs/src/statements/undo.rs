@@ -6,8 +6,8 @@ use crate::info::Environment;
 use fencepost_contract::ContractKind;
 use fencepost_contract::explore::{CrashCheck, Oracle, ProgramRun, Verdict, check_prefixes};
 use fencepost_kernel::{
-    Addr, At, Bytes, CrashPoint, Dialect, Flow, Footprint, Image, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val,
-    Violation, run_thread,
+    Addr, At, Bytes, CrashPoint, Flow, Footprint, Image, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, Violation,
+    run_thread,
 };
 use std::num::NonZeroU64;
 

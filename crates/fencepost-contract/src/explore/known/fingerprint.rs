@@ -4,10 +4,10 @@
 #[derive(Default)]
 pub(super) struct Fingerprint(u128);
 impl Fingerprint {
-    pub fn value(&self) -> u128 {
+    pub(super) fn value(&self) -> u128 {
         self.0
     }
-    pub fn add(&mut self, kind: u64, value: u64) {
+    pub(super) fn add(&mut self, kind: u64, value: u64) {
         const ODD: u128 = 0x2d35_8dcc_aa6c_78a5_9e37_79b9_7f4a_7c15;
         let mixed = (self.0 ^ u128::from(value) ^ u128::from(kind) << 64)
             .wrapping_add(1)
