@@ -144,7 +144,11 @@ pub fn recover(memory: &mut Recovery<'_>, fault: LocFault, first_name: u32) {
         last = last.min(head.first + SHORT - 1);
     }
     // Of a line that several transactions wrote, the newest.
-    let committed = txs.range(head.first..=last).flat_map(|(_, tx)| &tx.blocks);
+    #[expect(
+        clippy::range_plus_one,
+        reason = "where none committed, `last` lies before the first, and such a range would panic"
+    )]
+    let committed = txs.range(head.first..last + 1).flat_map(|(_, tx)| &tx.blocks);
     let homes: BTreeMap<LineAddr, LineAddr> = committed.copied().collect();
     let homes: Vec<(LineAddr, LineData)> = homes.into_iter().map(|(home, at)| (home, image.line(at))).collect();
     let emptied = Head {
