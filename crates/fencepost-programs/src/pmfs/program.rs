@@ -80,7 +80,7 @@ impl<W: Workload> Described for OnPmfs<W> {
         if planted > MOST_PLANTED {
             let (files, largest) = (sizes().count(), sizes().max().unwrap_or_default());
             return Err(impossible::<Self>(format!(
-                "{files} files of up to {largest}B before the run fill {planted} blocks of {}B, and {MOST_PLANTED} is the most: \
+                "block = {}B: {files} files of up to {largest}B before the run fill {planted} of them, and {MOST_PLANTED} is the most: \
                  fewer or smaller files, or larger blocks",
                 shape.block
             )));
