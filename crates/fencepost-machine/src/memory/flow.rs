@@ -6,7 +6,7 @@ use std::fmt::Debug;
 /// Decides when the controller may send a write to the module.
 ///
 /// [`Entries`] is the default: the controller always knows. A design may bring its own
-/// ([`Design::flow_control`](crate::seam::Design::flow_control)), for example credits of which the controller holds a copy
+/// ([`ControllerParts::flow_control`](crate::seam::ControllerParts::flow_control)), for example credits of which the controller holds a copy
 /// that only reads bring up to date: whatever the module knows when a read reaches it travels back with the data.
 pub trait FlowControl: Debug {
     /// May a write of this queue leave for the module?

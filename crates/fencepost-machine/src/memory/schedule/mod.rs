@@ -65,7 +65,7 @@ impl<'a> Waiting<'a> {
 /// (unless [`QueuePlan::scheduler_orders`](crate::memory::QueuePlan::scheduler_orders)).
 ///
 /// [`FrFcfs`] serves reads always, and writes unless the design supplies a scheduler of its own
-/// ([`Design::scheduler`](crate::seam::Design::scheduler)); one object then serves all channels.
+/// ([`ControllerParts::scheduler`](crate::seam::ControllerParts::scheduler)); one object then serves all channels.
 pub trait Scheduler: Debug {
     /// Of the requests that wait for a bank and may go, oldest first, the one to serve next. `None`: none of them now.
     /// Asked again for every bank after each of the other calls, and after any command to the bank.
