@@ -19,23 +19,23 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A value as JSON.
-pub fn json<T: Serialize>(value: &T) -> Result<String, LabError> {
+pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, LabError> {
     serde_json::to_string(value).map_err(|e| LabError::Internal(e.to_string()))
 }
 /// A request out of the package's JSON.
-pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, LabError> {
+pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, LabError> {
     serde_json::from_str(text).map_err(|e| BadInput::new(format!("not a request: {e}")).into())
 }
 
 /// Version of fencepost: its number, and a digest of the sources it was built from.
 #[pyfunction]
-pub fn version() -> &'static str {
+pub(crate) fn version() -> &'static str {
     VERSION
 }
 
 /// What there is of one kind, as JSON.
 #[pyfunction]
-pub fn names(py: Python<'_>, kind: String) -> PyResult<String> {
+pub(crate) fn names(py: Python<'_>, kind: String) -> PyResult<String> {
     without_lock(py, None, move |_| {
         json(&fencepost_papers::listing::list(Some(&kind))?.remove(0).entries)
     })
@@ -44,7 +44,7 @@ pub fn names(py: Python<'_>, kind: String) -> PyResult<String> {
 /// Runs a request: its result as JSON, and its tables by name. What happened goes to the file `trace`.
 #[pyfunction]
 #[pyo3(signature = (request, trace=None, progress=None))]
-pub fn run(
+pub(crate) fn run(
     py: Python<'_>,
     request: String,
     trace: Option<PathBuf>,
@@ -65,7 +65,7 @@ pub fn run(
 }
 
 /// Tables of a result that is kept.
-pub fn of_run(result: &RunResult) -> Vec<(&'static str, PyTable)> {
+pub(crate) fn of_run(result: &RunResult) -> Vec<(&'static str, PyTable)> {
     let one = || std::iter::once(result);
     vec![
         ("run", PyTable(tables::runs(one()))),
@@ -90,7 +90,7 @@ impl Progress for Points {
 #[pyfunction]
 #[pyo3(signature = (request, programs, designs, baseline, jobs, folder=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // as many as the command has
-pub fn compare(
+pub(crate) fn compare(
     py: Python<'_>,
     request: String,
     programs: Vec<String>,
@@ -133,7 +133,7 @@ struct Explored {
 
 /// Explores the crash states of a program; the outcome as JSON.
 #[pyfunction]
-pub fn crash(py: Python<'_>, request: String) -> PyResult<String> {
+pub(crate) fn crash(py: Python<'_>, request: String) -> PyResult<String> {
     without_lock(py, None, move |_| {
         let x: Explored = read(&request)?;
         let grain = match x.grain {
@@ -168,7 +168,7 @@ fn line_order(name: Option<&str>) -> Result<Option<LineOrder>, LabError> {
 
 /// Judges a recorded persist log; the verdict as JSON.
 #[pyfunction]
-pub fn judge(
+pub(crate) fn judge(
     py: Python<'_>,
     file: PathBuf,
     contract: String,
@@ -183,7 +183,7 @@ pub fn judge(
 
 /// Storage that designs add, as JSON.
 #[pyfunction]
-pub fn cost(py: Python<'_>, design: Option<String>, machine: String, sets: Vec<String>) -> PyResult<String> {
+pub(crate) fn cost(py: Python<'_>, design: Option<String>, machine: String, sets: Vec<String>) -> PyResult<String> {
     without_lock(py, None, move |_| {
         json(&fencepost_run::cost::cost(design.as_deref(), &machine, &sets)?)
     })
@@ -191,7 +191,7 @@ pub fn cost(py: Python<'_>, design: Option<String>, machine: String, sets: Vec<S
 
 /// A resolved configuration with the origin of every value, as JSON.
 #[pyfunction]
-pub fn config(py: Python<'_>, request: String) -> PyResult<String> {
+pub(crate) fn config(py: Python<'_>, request: String) -> PyResult<String> {
     without_lock(py, None, move |_| {
         json(&document(&Resolved::resolve(&read(&request)?)?))
     })
@@ -209,7 +209,7 @@ struct Litmus {
 
 /// Judges litmus tests; a record for each test and model, as JSON.
 #[pyfunction]
-pub fn litmus(py: Python<'_>, request: String) -> PyResult<String> {
+pub(crate) fn litmus(py: Python<'_>, request: String) -> PyResult<String> {
     without_lock(py, None, move |_| {
         let x: Litmus = read(&request)?;
         let judges = verdicts::judges(&x.models)?;

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 /// The exception of an error.
-pub fn raised(py: Python<'_>, e: &LabError) -> PyErr {
+pub(crate) fn raised(py: Python<'_>, e: &LabError) -> PyErr {
     let (class, message, hint, place) = match e {
         LabError::Input(bad) => {
             let place = bad.place.as_ref().map(ToString::to_string);
@@ -29,6 +29,6 @@ pub fn raised(py: Python<'_>, e: &LabError) -> PyErr {
 }
 
 /// Bad input of the package itself.
-pub fn input(py: Python<'_>, message: &str) -> PyErr {
+pub(crate) fn input(py: Python<'_>, message: &str) -> PyErr {
     raised(py, &fencepost_run::BadInput::new(message).into())
 }

@@ -45,7 +45,7 @@ impl Reproduced {
 /// Reproduces a paper, or an experiment in a folder; the outcome as JSON.
 #[pyfunction]
 #[pyo3(signature = (request, progress=None))]
-pub fn reproduce(py: Python<'_>, request: String, progress: Option<Bound<'_, PyAny>>) -> PyResult<String> {
+pub(crate) fn reproduce(py: Python<'_>, request: String, progress: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     without_lock(py, progress.as_ref(), move |told| {
         let asked: Reproduced = read(&request)?;
         let found = asked.with(|o| reproduce_paper(o, &|n| told.total(n), &|_, _| told.done()))?;
@@ -55,7 +55,7 @@ pub fn reproduce(py: Python<'_>, request: String, progress: Option<Bound<'_, PyA
 
 /// Every run that a reproduction needs, each as JSON.
 #[pyfunction]
-pub fn planned(py: Python<'_>, request: String) -> PyResult<Vec<String>> {
+pub(crate) fn planned(py: Python<'_>, request: String) -> PyResult<Vec<String>> {
     without_lock(py, None, move |_| {
         let asked: Reproduced = read(&request)?;
         let runs = asked.with(fencepost_papers::reproduce::planned)?;
@@ -82,7 +82,7 @@ struct Inferred {
 /// JSON, and may finish and keep them.
 #[pyfunction]
 #[pyo3(name = "infer", signature = (request, ahead=None, progress=None))]
-pub fn infer_readings(
+pub(crate) fn infer_readings(
     py: Python<'_>,
     request: String,
     ahead: Option<Py<PyAny>>,

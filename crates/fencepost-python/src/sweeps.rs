@@ -100,7 +100,7 @@ impl Plan {
 
 /// Designs with programs on machines, as a grid in JSON.
 #[pyfunction]
-pub fn matrix(py: Python<'_>, asked: String) -> PyResult<String> {
+pub(crate) fn matrix(py: Python<'_>, asked: String) -> PyResult<String> {
     without_lock(py, None, move |_| json(&read::<Matrix>(&asked)?.grid()?))
 }
 
@@ -226,7 +226,7 @@ struct Done {
 
 /// Runs a request for another process, which keeps it.
 #[pyfunction]
-pub fn simulate(py: Python<'_>, request: String) -> PyResult<String> {
+pub(crate) fn simulate(py: Python<'_>, request: String) -> PyResult<String> {
     without_lock(py, None, move |_| {
         let (identity, resolved) = identified(&read::<Request>(&request)?)?;
         let result = run_resolved(&resolved)?;

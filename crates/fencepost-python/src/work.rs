@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Whether the work that this thread does was asked to stop. What is done through the interpreter has to look for itself.
 #[pyfunction]
-pub fn stopped() -> bool {
+pub(crate) fn stopped() -> bool {
     stop::current().load(Ordering::Relaxed)
 }
 
@@ -21,14 +21,14 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Tells of so many cells that are done, and how many there are.
 #[derive(Clone)]
-pub struct Told(Sender<Message>);
+pub(crate) struct Told(Sender<Message>);
 impl Told {
     /// So many cells in all.
-    pub fn total(&self, n: usize) {
+    pub(crate) fn total(&self, n: usize) {
         let _ = self.0.send(Message::Total(n));
     }
     /// One more is done.
-    pub fn done(&self) {
+    pub(crate) fn done(&self) {
         let _ = self.0.send(Message::Done);
     }
 }
@@ -40,7 +40,7 @@ enum Message {
 
 /// Does `work` on a thread of its own. `progress`, a callable of two numbers, is told how many cells are done of how many. An exception
 /// from it or from a signal handler (Ctrl-C) ends the work and is raised.
-pub fn without_lock<T: Send>(
+pub(crate) fn without_lock<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(Told) -> Result<T, LabError> + Send,

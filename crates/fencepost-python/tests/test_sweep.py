@@ -204,8 +204,8 @@ def experiment(folder: Path) -> Path:
     )
     (mine / "claims.toml").write_text(
         '[[claim]]\nid = "M-1"\nsection = "I"\nclaim = "x"\nconfig = "M1"\nmetric = "x"\nvalue = "3.0"\nunit = "x"\n'
-        'kind = "number"\nrests_on = "measured"\n[claim.by]\nrule = "slowdown"\ntag = "M1"\npoint = "so"\nbase = "volatile"\n'
-        'media = ["pcm"]\nover = "geomean"\n'
+        'kind = "number"\nrests_on = "measured"\n[claim.by]\nrule = "value"\ntag = "M1"\npoint = "so"\nbase = "volatile"\n'
+        'media = "pcm"\nover = "geomean"\n'
     )
     return mine
 
