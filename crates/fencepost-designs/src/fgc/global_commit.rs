@@ -12,7 +12,8 @@
 //! its arrival on the controller refuses every write, until its queue and the memory module are empty and the module has said so: one
 //! read that the controller sends for it, the paper's synchronisation operation of a committing period (section IV-B). One thread commits at a time
 //! (*all other running threads must stop data committing before current committing period is finished*); with `overlap = joined`
-//! a `pcommit` that arrives meanwhile is answered with the one under way.
+//! a `pcommit` that arrives meanwhile is answered with the one under way; writes that were on their way to the controller when it closed
+//! may come in late and be its own, so that all wait until the controller is empty of those, too.
 //!
 //! # Durable at
 //! The device; on a memory that is durable on acceptance the idiom is `clflush; mfence`.

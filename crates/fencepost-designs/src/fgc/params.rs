@@ -121,7 +121,7 @@ fencepost_kernel::param_enum! {
     pub enum Overlap {
         /// It waits until that has finished, and then drains the controller itself, as two commits of one queue do.
         OneAtATime = "one-at-a-time",
-        /// It is answered with it: all that it can cover is in the controller already.
+        /// It is answered with it, once what came in meanwhile is in the medium too.
         Joined = "joined",
     }
 }
