@@ -1,5 +1,6 @@
 //! Random programs on random small machines: a run from a seed, and what must hold of it.
 
+use super::accounts::accounts;
 use super::found::Found;
 use super::issued::Issued;
 use super::remote;
@@ -152,6 +153,9 @@ impl Case {
     /// # Errors
     /// The machine could not be built, or got stuck.
     pub fn run(&self) -> Result<RunReport, String> {
+        self.machine()?.run().map_err(|e| e.to_string())
+    }
+    fn machine(&self) -> Result<Machine, String> {
         let (program, dialect) = (self.program()?, (self.info.dialect)(self.environment()));
         let body = |t| thread_body(&program, dialect, (self.settings.ops, self.seed.is_multiple_of(8)), t);
         let work = Workload {
@@ -168,7 +172,7 @@ impl Case {
             0 => Ok(machine),
             _ => machine.with_clients(clients, self.seed),
         };
-        machine.and_then(Machine::run).map_err(|e| e.to_string())
+        machine.map_err(|e| e.to_string())
     }
     /// Whether the persist order is one that the contract allows.
     ///
@@ -225,6 +229,10 @@ impl Case {
             return Err(rule.clone());
         }
         self.functional(report)?;
+        self.machine()?
+            .looking_for_sleepers()
+            .run()
+            .map_err(|e| e.to_string())?;
         let conform = self.conforms(report)?;
         remote::replica(report, self.seed, self.lines())?;
         self.nothing_lost(report)?;
@@ -269,23 +277,6 @@ impl Case {
             }
         }
         Ok(())
-    }
-}
-
-/// Busy time and stalls add up to the finish time of every thread. An in-order core that ends with a store is charged for it
-/// up to its retirement only, so that the sum may stay below.
-fn accounts(r: &RunReport, in_order: bool) -> Result<(), String> {
-    let wrong = |h: &&fencepost_machine::ThreadReport| {
-        let (sum, took) = (h.account.total(), h.finished.saturating_sub(h.started));
-        sum > took || (sum < took && !in_order)
-    };
-    match r.hw_threads.iter().find(wrong) {
-        None => Ok(()),
-        Some(h) => Err(format!(
-            "busy time and stalls are {}, the thread took {}",
-            h.account.total(),
-            h.finished
-        )),
     }
 }
 

@@ -211,6 +211,13 @@ impl<E: Copy> EventQueue<E> {
         }
         Some((at, event))
     }
+    /// When the earliest event happens.
+    pub fn next_at(&self) -> Option<Ps> {
+        if self.near == 0 {
+            return self.far.peek().map(|f| f.key.0);
+        }
+        Some(self.nodes[self.slots[self.next_slot()].first as usize].at)
+    }
     /// Puts the far events that the horizon has reached into their slots.
     #[cold]
     fn draw_near(&mut self) {
@@ -279,6 +286,7 @@ mod tests {
                     id += 1;
                 } else {
                     let want = list.iter().min().copied();
+                    assert_eq!(q.next_at().map(|t| t.0), want.map(|w| w.0), "round {round}");
                     assert_eq!(q.pop().map(|(t, e)| (t.0, e)), want, "round {round}");
                     list.retain(|x| Some(*x) != want);
                     assert_eq!(q.len(), list.len());

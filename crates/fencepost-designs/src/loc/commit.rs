@@ -61,8 +61,11 @@ impl<S: Store> Engine<S> {
         if self.last_commit[hw_thread.index()] <= self.tables.txs.last_committed {
             return Gate::Go;
         }
-        self.flush_wanted = true;
-        self.maybe_close(cx);
+        // While a window is being made durable it is the one that holds the thread's last commit; the next need not close for this thread.
+        if self.tables.phase != Phase::Logging {
+            self.flush_wanted = true;
+            self.maybe_close(cx);
+        }
         Gate::Wait(Cause::LogPending)
     }
 

@@ -133,11 +133,13 @@ impl<D: Design> Mini<D> {
             || self.bench.step_memory(dice)
             || self.hierarchy.clean(&mut self.bench)
     }
-    /// Who was kicked asks again.
+    /// Who was kicked asks again, and lines that were released.
     fn pass_kicks_on(&mut self) {
         for (hw_thread, kicked) in self.bench.cx.kicked.iter_mut().enumerate().filter(|k| *k.1) {
             *kicked = false;
             self.refused.retain(|r| r.0 != hw_thread);
+        }
+        if std::mem::take(&mut self.bench.cx.released) {
             self.hierarchy.kicked();
         }
     }

@@ -12,6 +12,8 @@ pub enum Call {
     Timer(Ps, u64),
     /// `kick`
     Kick(Option<HwThread>),
+    /// `Cx::release`.
+    Release(Option<CoreId>),
     /// `block_l1`
     BlockL1(HwThread, Option<Cause>),
     /// `clean`
@@ -124,6 +126,8 @@ pub struct MockCx {
     pub blocked: Vec<Option<Cause>>,
     /// Hardware threads kicked since the test last cleared this.
     pub kicked: Vec<bool>,
+    /// Whether lines were released since.
+    pub released: bool,
     /// Lines of which older bytes wait to enter their queue: a write of the design's to one is refused until they have.
     pub outgoing_lines: Vec<LineAddr>,
     /// Regions of network ports reported as durable.
@@ -164,6 +168,7 @@ impl MockCx {
             versions: BTreeMap::new(),
             blocked: vec![None; usize::from(hw_threads)],
             kicked: vec![false; usize::from(hw_threads)],
+            released: false,
             outgoing_lines: Vec::new(),
             regions: Vec::new(),
             counters: BTreeMap::new(),
@@ -256,9 +261,16 @@ impl Cx for MockCx {
         match hw_thread {
             // Ports of the network stand behind the threads; tests offer again what was refused.
             Some(h) => self.kicked.iter_mut().skip(h.index()).take(1).for_each(|k| *k = true),
-            None => self.kicked.fill(true),
+            None => {
+                self.kicked.fill(true);
+                self.released = true;
+            }
         }
         self.calls.push(Call::Kick(hw_thread));
+    }
+    fn release(&mut self, core: Option<CoreId>) {
+        self.released = true;
+        self.calls.push(Call::Release(core));
     }
     fn block_l1(&mut self, hw_thread: HwThread, cause: Option<Cause>) {
         let was = std::mem::replace(&mut self.blocked[hw_thread.index()], cause);
@@ -328,6 +340,9 @@ impl Cx for MockCx {
     }
     fn queue_is_empty(&self, queue: u8) -> bool {
         self.occupied(queue) == 0
+    }
+    fn queue_is_full(&self, queue: u8) -> bool {
+        self.queues[usize::from(queue)].closed || self.occupied(queue) >= self.queues[usize::from(queue)].entries
     }
     fn write_register(&mut self, write: RegisterWrite) -> bool {
         let done = self.ranges.as_mut().is_some_and(|r| r.write(write));

@@ -83,7 +83,7 @@ impl ThemisLlc {
             parked: Parked::new(shape.cycle),
             tags: BTreeMap::new(),
         };
-        TwoPaths::with_policy(paths(&params, shape), policy)
+        TwoPaths::with_policy(paths(&params, shape).lines_wait_for_all(), policy)
     }
 }
 impl AtLlc {
@@ -143,7 +143,7 @@ impl Policy for AtLlc {
             return Gate::Go;
         }
         self.parked.refused(from, way.line, is_transfer(why), cx.now());
-        paths.wait(Cause::OrderPending)
+        paths.hold(None, Cause::OrderPending)
     }
     fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Exit {
         if AtLlc::to_memory(from, why) && way.line.is_persistent() {

@@ -96,7 +96,7 @@ pub(super) fn may_store(paths: &mut Paths, cx: &dyn Cx, hw_thread: HwThread, lin
             "no store takes a tag while the pointers are being reset"
         );
     match access == Access::Store && line.is_persistent() && wrapping {
-        true => paths.wait(Cause::WcbWrap),
+        true => paths.wait(hw_thread, Cause::WcbWrap),
         false => Gate::Go,
     }
 }
@@ -120,7 +120,7 @@ impl Policy for AtL1 {
             );
         match passes || access != Access::Store || !line.is_persistent() {
             true => may_store(paths, cx, hw_thread, line, access),
-            false => paths.wait(Cause::WcbPending),
+            false => paths.wait(hw_thread, Cause::WcbPending),
         }
     }
     fn stored(&mut self, paths: &Paths, core: CoreId, line: LineAddr, meta: &mut u32) {
@@ -138,7 +138,7 @@ impl Policy for AtL1 {
         if let (Some(core), false, true) = (private(from), way.line.is_persistent(), volatile_waits)
             && !paths.wcb(core).is_empty()
         {
-            return paths.wait(Cause::OrderPending);
+            return paths.hold(Some(core), Cause::OrderPending);
         }
         let Some(core) = private(from).filter(|_| way.line.is_persistent()) else {
             return Gate::Go;
@@ -148,7 +148,7 @@ impl Policy for AtL1 {
             return Gate::Go;
         }
         self.parked.refused(from, way.line, transfer, cx.now());
-        paths.wait(Cause::OrderPending)
+        paths.hold(Some(core), Cause::OrderPending)
     }
     fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Exit {
         if private(from).is_some() && way.line.is_persistent() {

@@ -126,7 +126,7 @@ impl<P: Policy> Design for TwoPaths<P> {
         if !self.paths.holds_unsent(line) {
             return SnoopAnswer::Pass;
         }
-        self.paths.wait(Cause::WcbPending);
+        self.paths.hold(None, Cause::WcbPending);
         SnoopAnswer::Wait(Cause::WcbPending)
     }
     fn may_leave(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Gate {

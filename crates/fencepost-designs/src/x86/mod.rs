@@ -33,12 +33,14 @@
 //! make stores perform in order, the dialect puts a store barrier where x86 needs nothing.
 
 mod design;
+mod explain;
 pub mod ideal;
 mod params;
 pub mod paths;
 pub mod stat;
 #[cfg(test)]
 mod tests;
+mod waiters;
 pub mod wcb;
 
 pub use design::{Policy, TwoPaths, Unordered, X86};

@@ -3,6 +3,7 @@
 
 use super::params::{ClwbKeeps, X86Fault, X86Params};
 use super::stat;
+use super::waiters::{Unsent, Waiters};
 use super::wcb::{Acked, Placed, Wcb};
 use crate::info::MachineShape;
 use crate::sync_flush::{Asked, SyncFlushes};
@@ -12,9 +13,9 @@ use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Level, Write, WriteId}
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
-struct PerThread {
+pub(super) struct PerThread {
     /// Flushes issued and not yet accepted (or found clean).
-    flushes: u32,
+    pub(super) flushes: u32,
     sync: SyncFlushes,
     /// Entries its core had allocated after this hardware thread's newest non-temporal store.
     newest_nt: u64,
@@ -32,13 +33,13 @@ enum Awaited {
     Acknowledged(u64),
 }
 #[derive(Clone, Debug)]
-struct Core {
-    wcb: Wcb,
+pub(super) struct Core {
+    pub(super) wcb: Wcb,
     /// When the last entry was sent.
     sent: Option<Ps>,
     timer: Option<Ps>,
     /// The controller refused the entry at head.
-    refused: bool,
+    pub(super) refused: bool,
     /// Entries taken, whose acknowledgements are on their way (`None`: volatile ones).
     returning: VecDeque<Option<WriteId>>,
     /// Hardware threads whose non-temporal store found no entry: a bit each.
@@ -58,13 +59,14 @@ fn pack(kind: u64, who: u8) -> u64 {
 #[derive(Clone, Debug)]
 pub struct Paths {
     params: X86Params,
-    hw_threads: Vec<PerThread>,
-    threads_per_core: usize,
-    cores: Vec<Core>,
+    pub(super) hw_threads: Vec<PerThread>,
+    pub(super) threads_per_core: usize,
+    pub(super) cores: Vec<Core>,
     /// Cores whose buffers hold entries that are not acknowledged: a bit each.
     buffering: u64,
-    /// Something else than a fence or a store without an entry was told to wait since the last kick.
-    waiting: bool,
+    /// Who waits for entries.
+    waiters: Waiters,
+    unsent: Unsent,
     /// Core that is offered the next free place in the controller's queue.
     turn: usize,
 }
@@ -92,7 +94,8 @@ impl Paths {
             threads_per_core: usize::from(shape.hw_threads.div_ceil(shape.cores.max(1))),
             cores: vec![core; usize::from(shape.cores)],
             buffering: 0,
-            waiting: false,
+            waiters: Waiters::new(),
+            unsent: Unsent::default(),
             turn: 0,
         }
     }
@@ -100,15 +103,19 @@ impl Paths {
     pub fn wcb(&self, core: CoreId) -> &Wcb {
         &self.cores[core.index()].wcb
     }
-    /// Refuses; whatever may release the refused party kicks it.
-    pub fn wait(&mut self, cause: Cause) -> Gate {
-        self.waiting = true;
-        Gate::Wait(cause)
+    /// Lines in the caches of one core may wait for the entries of others.
+    pub fn lines_wait_for_all(mut self) -> Paths {
+        self.waiters.own_lines = false;
+        self
     }
-    fn wake(&mut self, cx: &mut dyn Cx) {
-        if std::mem::take(&mut self.waiting) {
-            cx.kick(None);
-        }
+    /// Refuses a hardware thread; it is asked again when entries are acknowledged.
+    pub fn wait(&mut self, hw_thread: HwThread, cause: Cause) -> Gate {
+        self.waiters.until_acked(hw_thread, cause)
+    }
+    /// Refuses to let a line go, or to serve a request for it; it asks again when entries of this core, or of any, are sent or
+    /// acknowledged.
+    pub fn hold(&mut self, until: Option<CoreId>, cause: Cause) -> Gate {
+        self.waiters.held(until, cause)
     }
     /// The buffers that hold entries which are not acknowledged, with their cores.
     #[inline]
@@ -134,7 +141,7 @@ impl Paths {
                 .sync
                 .is_complete(line, &cx.coherent(line));
         if !complete && self.buffering().any(|(_, wcb)| wcb.holds(line)) {
-            return self.wait(Cause::WcbPending);
+            return self.wait(hw_thread, Cause::WcbPending);
         }
         if flush == Flush::Clflush {
             return self.sync_flush(cx, hw_thread, line);
@@ -176,7 +183,6 @@ impl Paths {
                 cx.kick(Some(hw_thread));
             }
         }
-        self.wake(cx);
     }
     /// A temporal store to persistent memory performed.
     pub fn stored(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) {
@@ -210,8 +216,8 @@ impl Paths {
     /// A non-temporal store; `data` is the line with it applied. A line is in one buffer at a time.
     pub fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData) -> Gate {
         let (core, now) = (cx.core_of(hw_thread), cx.now());
-        if self.buffering().any(|(c, wcb)| c != core && wcb.holds_unsent(line)) {
-            return self.wait(Cause::WcbPending);
+        if self.unsent.holds(line) && self.buffering().any(|(c, wcb)| c != core && wcb.holds_unsent(line)) {
+            return self.waiters.until_sent(hw_thread, Cause::WcbPending);
         }
         let wcb = &mut self.cores[core.index()].wcb;
         let placed = match wcb.push(hw_thread, line, data, now) {
@@ -227,7 +233,10 @@ impl Paths {
         self.hw_threads[hw_thread.index()].nt_open |= line.is_persistent();
         let wrapping = wcb.wrapping();
         match placed {
-            Placed::Allocated => cx.count(stat::NT_ENTRIES, 1),
+            Placed::Allocated => {
+                self.unsent.add(line);
+                cx.count(stat::NT_ENTRIES, 1);
+            }
             Placed::Coalesced => cx.count(stat::NT_COALESCED, 1),
         }
         if placed == Placed::Allocated && wrapping {
@@ -238,7 +247,7 @@ impl Paths {
     }
     /// Whether a bus request for the line must wait: its newest bytes are in a buffer and memory does not have them.
     pub fn holds_unsent(&self, line: LineAddr) -> bool {
-        self.buffering().any(|(_, wcb)| wcb.holds_unsent(line))
+        self.unsent.holds(line) && self.buffering().any(|(_, wcb)| wcb.holds_unsent(line))
     }
     /// Sends entries of a core in order, as soon as each may go.
     fn send(&mut self, cx: &mut dyn Cx, core: CoreId) {
@@ -271,7 +280,8 @@ impl Paths {
                 hw_thread: Some(e.hw_thread),
                 delay: self.params.ack_latency,
             };
-            if !e.line.is_persistent() {
+            let line = e.line;
+            if !line.is_persistent() {
                 cx.timer(now + self.params.ack_latency, pack(VOLATILE_ACK, core.0));
                 c.wcb.sent(None);
             } else if let Ok(id) = cx.write(write) {
@@ -280,11 +290,12 @@ impl Paths {
                 c.refused = true;
                 break;
             }
+            self.unsent.remove(line);
             c.sent = Some(now);
             sent_any = true;
         }
         if sent_any {
-            self.wake(cx);
+            self.waiters.wake_sent(cx, core);
         }
     }
     /// The controller has a free entry again: cores take turns.
@@ -295,6 +306,10 @@ impl Paths {
         for i in (0..n).map(|i| (first + i) % n) {
             if self.cores[i].refused {
                 self.send(cx, CoreId(i as u8));
+                // Those that are not asked are still refused, and the one refused last hears of the next free place.
+                if self.cores[i].refused && cx.queue_is_full(0) {
+                    break;
+                }
             }
         }
     }
@@ -330,7 +345,7 @@ impl Paths {
             }
         }
         self.wake_core(cx, core);
-        self.wake(cx);
+        self.waiters.wake_acked(cx, core);
     }
     /// An entry of a core's buffer is free, and fences may have what they wait for.
     fn wake_core(&mut self, cx: &mut dyn Cx, core: CoreId) {
@@ -345,7 +360,12 @@ impl Paths {
             .take(self.threads_per_core)
         {
             let done = |a| matches!(a, Awaited::Acknowledged(n) if n <= acknowledged);
-            if no_entry >> i & 1 == 1 || h.fence.is_some_and(done) {
+            let refused = no_entry >> i & 1 == 1
+                && !planted!(
+                    "x86.no-entry-forgotten",
+                    "a store that found no entry hears of a free one"
+                );
+            if refused || h.fence.is_some_and(done) {
                 cx.kick(Some(HwThread(i as u8)));
             }
         }
@@ -365,29 +385,5 @@ impl Paths {
                 }
             }
         }
-    }
-    /// Who waits for whom.
-    pub fn explain(&self, hw_thread: HwThread) -> Option<String> {
-        let h = self.hw_threads.get(hw_thread.index())?;
-        let c = self.cores.get(hw_thread.index() / self.threads_per_core.max(1))?;
-        let (w, line) = (&c.wcb, c.wcb.next().map(|e| e.line));
-        let unsent = line.map_or(String::new(), |l| {
-            let why = if c.refused {
-                "refused by the controller"
-            } else {
-                "not due"
-            };
-            format!("; {l} is at head, {why}")
-        });
-        let busy = h.flushes > 0 || !w.is_empty();
-        busy.then(|| {
-            format!(
-                "{} flushes out; write-combining buffer: headACK {} of tail {}{}{unsent}",
-                h.flushes,
-                w.head_ack(),
-                w.tail(),
-                if w.wrapping() { ", being drained" } else { "" },
-            )
-        })
     }
 }

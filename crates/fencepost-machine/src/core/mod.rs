@@ -22,6 +22,7 @@ mod program_order;
 mod retry;
 mod ring;
 mod shape;
+mod sleepers;
 mod state;
 mod store_queue;
 mod stores;

@@ -21,7 +21,7 @@ pub(super) fn stores_pass_loads() -> bool {
 }
 
 /// What became of a try.
-enum Tried {
+pub(super) enum Tried {
     Performed,
     Waits,
 }
@@ -119,7 +119,7 @@ impl HardwareThread {
         }
     }
 
-    fn try_store(&mut self, out: &mut impl Outside, i: usize, s: &QueuedStore) -> Tried {
+    pub(super) fn try_store(&mut self, out: &mut impl Outside, i: usize, s: &QueuedStore) -> Tried {
         if matches!(s.op.kind, OpKind::Store | OpKind::NtStore)
             && self.rolled_back()
             && !planted!(

@@ -4,9 +4,9 @@ use super::lines::{Behind, Entry};
 use super::notify::Notify;
 use super::outside::Outside;
 use super::private::Departure;
-use super::state::{CleanRequest, Hierarchy, Side, Step};
+use super::state::{CleanRequest, Hierarchy, Refused, Side, Step};
 use super::tags::State;
-use crate::seam::{CleanKind, Exit, Gate, Level, Why};
+use crate::seam::{Cause, CleanKind, Exit, Gate, Level, Why};
 use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, HwThread, LineAddr, Ps, WriteCause};
 
@@ -59,9 +59,11 @@ impl Hierarchy {
             )
         });
         if holder.is_some_and(|(p, _)| full(self, p)) {
-            self.bus
-                .refused
-                .push((Behind::Clean(slot), crate::seam::Cause::WbbFull));
+            self.bus.refused.push(Refused {
+                who: Behind::Clean(slot),
+                cause: Cause::WbbFull,
+                by: None,
+            });
             return;
         }
         self.cleans[slot as usize] = None;

@@ -3,7 +3,7 @@
 use super::lines::{Behind, Entry};
 use super::outside::Outside;
 use super::private::Waiter;
-use super::state::{Arrived, Hierarchy};
+use super::state::{Arrived, Hierarchy, Refused};
 use super::tags::{Spot, State, Tags, WayRef};
 use crate::seam::{Cause, Level};
 use fencepost_kernel::decision;
@@ -183,13 +183,20 @@ impl Hierarchy {
         std::mem::take(&mut self.cores[core.index()].stuck_fills)
     }
 
-    /// Asks again for everything the design delayed on the bus.
-    pub(crate) fn retry_refused(&mut self, out: &mut impl Outside) {
-        for (b, _) in std::mem::take(&mut self.bus.refused) {
-            if let Behind::Miss(core, miss) = b {
+    /// Asks again for what the design delayed on the bus, but for requests that wait for a line in the caches of other cores than these.
+    pub(crate) fn retry_refused(&mut self, out: &mut impl Outside, released: u64) {
+        let waits = |r: &Refused| r.by.is_some_and(|core| released >> core.0 & 1 == 0);
+        let mut all = std::mem::take(&mut self.bus.refused);
+        for r in all.extract_if(.., |r| !waits(r)) {
+            if let Behind::Miss(core, miss) = r.who {
                 self.charge_miss(core, miss, Cause::LoadCache);
             }
-            self.regrant(out, b);
+            self.regrant(out, r.who);
         }
+        debug_assert!(
+            self.bus.refused.is_empty(),
+            "what asks again asks at an event of its own"
+        );
+        self.bus.refused = all;
     }
 }

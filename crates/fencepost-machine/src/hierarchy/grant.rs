@@ -4,7 +4,7 @@ use super::lines::Behind;
 use super::outside::Outside;
 use super::peers::Taken;
 use super::private::{Departure, FillState};
-use super::state::{Hierarchy, Step};
+use super::state::{Hierarchy, Refused, Step};
 use super::tags::State;
 use crate::seam::{Cause, Level, Snoop, SnoopAnswer};
 use fencepost_kernel::planted;
@@ -16,6 +16,15 @@ enum Source {
     Peer,
     Llc,
     Memory,
+}
+
+/// What a request of a core asks of the others, by whether it wants to store and whether the core holds the line.
+pub(super) fn asks_for(exclusive: bool, held: bool) -> Snoop {
+    match (exclusive, held) {
+        (false, _) => Snoop::Read,
+        (true, true) => Snoop::Upgrade,
+        (true, false) => Snoop::ReadExclusive,
+    }
 }
 
 impl Hierarchy {
@@ -40,18 +49,14 @@ impl Hierarchy {
             self.bus.throttled.push_back(me);
             return;
         }
-        let kind = match (exclusive, own.is_some()) {
-            (false, _) => Snoop::Read,
-            (true, true) => Snoop::Upgrade,
-            (true, false) => Snoop::ReadExclusive,
-        };
+        let kind = asks_for(exclusive, own.is_some());
         let refused = match drop_copies {
-            true => self.holders_refuse(out, line),
+            true => self.holders_refuse(out, line).map(|cause| (cause, None)),
             false => self.peers_refuse(out, (core, line, at), kind),
         };
-        if let Some(cause) = refused {
+        if let Some((cause, by)) = refused {
             self.charge_miss(core, miss, cause);
-            self.bus.refused.push((me, cause));
+            self.bus.refused.push(Refused { who: me, cause, by });
             return;
         }
         let mut supplied = false;
@@ -61,7 +66,11 @@ impl Hierarchy {
                 SnoopAnswer::Supply => supplied = true,
                 SnoopAnswer::Wait(cause) => {
                     self.charge_miss(core, miss, cause);
-                    self.bus.refused.push((me, cause));
+                    self.bus.refused.push(Refused {
+                        who: me,
+                        cause,
+                        by: None,
+                    });
                     return;
                 }
             }

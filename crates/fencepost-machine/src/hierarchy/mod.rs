@@ -38,6 +38,7 @@ mod read;
 mod registers;
 mod remote;
 mod sets;
+mod sleepers;
 mod state;
 mod tags;
 #[cfg(test)]

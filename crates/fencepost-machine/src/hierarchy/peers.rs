@@ -23,14 +23,14 @@ pub(super) struct Taken {
 }
 
 impl Hierarchy {
-    /// Whether some other cache may not give the line up yet.
+    /// Whether some other cache may not give the line up yet, and whose, if it is a private one that only has to let it leave.
     #[inline]
     pub(super) fn peers_refuse(
         &mut self,
         out: &mut impl Outside,
         (core, line, at): (CoreId, LineAddr, Entry),
         kind: Snoop,
-    ) -> Option<Cause> {
+    ) -> Option<(Cause, Option<CoreId>)> {
         match self.hooks.holds {
             true => self.peers_hold_back(out, (core, line, at), kind),
             false => None,
@@ -42,7 +42,7 @@ impl Hierarchy {
         out: &mut impl Outside,
         (core, line, at): (CoreId, LineAddr, Entry),
         kind: Snoop,
-    ) -> Option<Cause> {
+    ) -> Option<(Cause, Option<CoreId>)> {
         for p in CoreId::all_in(self.parked | self.bus.lines.holders_mask(at)) {
             let own = p == core;
             let waiting = &self.cores[p.index()].write_back;
@@ -53,7 +53,7 @@ impl Hierarchy {
                     "nothing is read past a line that waits to leave"
                 )
             {
-                return Some(Cause::OrderPending);
+                return Some((Cause::OrderPending, Some(p)));
             }
             if own || !self.bus.lines.may_hold(at, p) {
                 continue;
@@ -71,7 +71,7 @@ impl Hierarchy {
                     Why::Downgraded(core)
                 };
                 if let Gate::Wait(cause) = out.may_leave(self, Level::L1(p), &way, why) {
-                    return Some(cause);
+                    return Some((cause, Some(p)));
                 }
             }
         }
@@ -79,7 +79,7 @@ impl Hierarchy {
             .write_back
             .iter()
             .any(|d| d.way.line == line)
-            .then_some(Cause::OrderPending)
+            .then_some((Cause::OrderPending, None))
     }
 
     /// Takes the line from every core but the one that asks (or makes it shared there).

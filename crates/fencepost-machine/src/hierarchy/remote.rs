@@ -2,7 +2,7 @@
 
 use super::lines::Behind;
 use super::outside::Outside;
-use super::state::Hierarchy;
+use super::state::{Hierarchy, Refused};
 use crate::seam::{Level, Snoop};
 use fencepost_kernel::{CoreId, LineAddr, Ps};
 
@@ -23,8 +23,8 @@ impl Hierarchy {
             self.bus.throttled.push_back(me);
             return false;
         }
-        if let Some(cause) = self.peers_refuse(out, (core, line, at), Snoop::ReadExclusive) {
-            self.bus.refused.push((me, cause));
+        if let Some((cause, by)) = self.peers_refuse(out, (core, line, at), Snoop::ReadExclusive) {
+            self.bus.refused.push(Refused { who: me, cause, by });
             return false;
         }
         true

@@ -116,6 +116,15 @@ pub(super) struct MemoryInterface {
     pub under_way: Vec<UnderWay>,
 }
 
+/// A request that was refused at its grant.
+#[derive(Copy, Clone)]
+pub(super) struct Refused {
+    pub who: Behind,
+    pub cause: Cause,
+    /// The core that may not give the line up; none where something else is in the way.
+    pub by: Option<CoreId>,
+}
+
 /// The coherence bus.
 #[derive(Default)]
 pub(super) struct Bus {
@@ -123,7 +132,7 @@ pub(super) struct Bus {
     /// Who may hold each line, and who waits for its data.
     pub lines: Lines,
     /// Requests the design delayed.
-    pub refused: Vec<(Behind, Cause)>,
+    pub refused: Vec<Refused>,
     /// Requests that found the write path to memory full.
     pub throttled: VecDeque<Behind>,
     /// Outstanding reads of the shared cache.

@@ -341,7 +341,7 @@ fn a_line_that_the_design_holds_waits_in_the_write_back_buffer() {
     assert_eq!(b.arrived.len(), before, "refused while it waits");
     b.out.held = None;
     b.h.drain_write_back(&mut b.out, CoreId(0));
-    b.h.retry_refused(&mut b.out);
+    b.h.retry_refused(&mut b.out, u64::MAX);
     b.run();
     assert_eq!((b.arrived.len(), b.h.counters.private_writebacks), (before + 1, 1));
 }

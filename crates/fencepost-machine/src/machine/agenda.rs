@@ -139,6 +139,10 @@ impl Agenda {
     pub(super) fn schedule(&mut self, at: Ps, ev: Ev) {
         self.0.schedule(at, Packed::pack(ev));
     }
+    /// Whether nothing more happens at the present moment.
+    pub(super) fn moment_is_over(&self) -> bool {
+        self.0.next_at().is_none_or(|at| at > self.now())
+    }
     /// The earliest event; time moves to it.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<(Ps, Packed)> {

@@ -175,6 +175,7 @@ impl Machine {
             journal,
             next_write: 0,
             kicked: 0,
+            released: 0,
             landing: Vec::new(),
             parts: Default::default(),
             design_counts: vec![0; design.stats().len()],
@@ -209,6 +210,7 @@ impl Machine {
             initial: work.initial,
             measured: None,
             stop_at: Ps(u64::MAX),
+            looks_for_sleepers: false,
         };
         if work.warm_up == 0 {
             machine.snapshot(None);

@@ -21,6 +21,8 @@ pub struct Machine {
     /// How long is measured, where that is not until the work is done; and when that time has passed.
     pub(super) measured: Option<Ps>,
     pub(super) stop_at: Ps,
+    /// Whether everyone is asked at the end of every moment.
+    pub(super) looks_for_sleepers: bool,
 }
 
 /// State at the start of the measured part.

@@ -70,8 +70,11 @@ impl Cx for Handle<'_> {
     fn kick(&mut self, hw_thread: Option<HwThread>) {
         match hw_thread {
             Some(h) => self.sys.kicked |= 1 << h.0,
-            None => self.sys.kicked = u64::MAX,
+            None => (self.sys.kicked, self.sys.released) = (u64::MAX, u64::MAX),
         }
+    }
+    fn release(&mut self, core: Option<CoreId>) {
+        self.sys.released |= core.map_or(u64::MAX, |c| 1 << c.0);
     }
     fn block_l1(&mut self, hw_thread: HwThread, cause: Option<Cause>) {
         if self.hier.block(hw_thread, cause) {
@@ -128,6 +131,9 @@ impl Cx for Handle<'_> {
     }
     fn queue_is_empty(&self, queue: u8) -> bool {
         self.sys.pm.controller.queue_is_empty(queue)
+    }
+    fn queue_is_full(&self, queue: u8) -> bool {
+        self.sys.pm.controller.queue_is_full(queue)
     }
     fn write_register(&mut self, write: RegisterWrite) -> bool {
         let now = self.sys.now();

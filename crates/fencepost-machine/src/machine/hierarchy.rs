@@ -65,12 +65,15 @@ impl Machine {
         self.rest.sys.events.schedule(turn, Ev::Hierarchy(Step::Starved(core)));
     }
 
-    /// The design lets go of something: what it held back in the hierarchy asks again.
-    pub(super) fn retry_hierarchy(&mut self) {
+    /// The design lets go of lines in the caches of these cores: what it held back there asks again.
+    pub(super) fn retry_hierarchy(&mut self, released: u64) {
         if self.rest.hooks.holds {
             let mut last = None;
             while let Some(core) = self.rest.hier.parked_after(last) {
                 last = Some(core);
+                if released >> core.0 & 1 == 0 {
+                    continue;
+                }
                 let (hier, mut out) = self.rest.split();
                 hier.drain_write_back(&mut out, core);
                 for miss in self.rest.hier.take_stuck_fills(core) {
@@ -82,7 +85,7 @@ impl Machine {
             hier.unthrottle(&mut out);
         }
         let (hier, mut out) = self.rest.split();
-        hier.retry_refused(&mut out);
+        hier.retry_refused(&mut out, released);
         self.charge_loads();
     }
 

@@ -13,6 +13,7 @@ mod memory;
 mod network;
 mod run;
 mod run_report;
+mod sleepers;
 mod stuck;
 mod summary;
 mod system;

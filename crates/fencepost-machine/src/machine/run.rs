@@ -77,6 +77,9 @@ impl Machine {
         let (mut drained, mut end) = (false, None);
         let mut progress = Progress::default();
         loop {
+            if self.looks_for_sleepers {
+                self.look_for_sleepers()?;
+            }
             if self.rest.sys.unfinished == 0 && self.network_finished() {
                 end.get_or_insert_with(|| self.threads.iter().filter_map(|h| h.finished).max().unwrap_or_default());
                 let (design, mut cx) = self.rest.ask();
@@ -178,14 +181,15 @@ impl Machine {
     /// Asks again for the threads that an event's hooks kicked.
     #[inline]
     fn after(&mut self) {
-        if self.rest.sys.kicked != 0 {
+        if (self.rest.sys.kicked | self.rest.sys.released) != 0 {
             self.follow_up();
         }
     }
     #[inline(never)] // seldom needed, and large: with it inlined every event would save and restore its registers
     fn follow_up(&mut self) {
-        while self.rest.sys.kicked != 0 {
+        while (self.rest.sys.kicked | self.rest.sys.released) != 0 {
             let kicked = std::mem::take(&mut self.rest.sys.kicked);
+            let released = std::mem::take(&mut self.rest.sys.released);
             let threads = 1u64.checked_shl(self.threads.len() as u32);
             let mut hw_threads = kicked & threads.map_or(u64::MAX, |t| t - 1);
             while hw_threads != 0 {
@@ -194,7 +198,9 @@ impl Machine {
                 self.check_warm_up();
             }
             self.resume_ports(kicked);
-            self.retry_hierarchy();
+            if released != 0 {
+                self.retry_hierarchy(released);
+            }
         }
     }
 }

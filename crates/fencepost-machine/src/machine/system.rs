@@ -36,6 +36,8 @@ pub(super) struct System {
     pub(crate) journal: Rc<RefCell<Journal>>,
     pub(crate) next_write: u64,
     pub(crate) kicked: u64,
+    /// Cores whose lines may leave: a bit each; all bits: the last cache's as well.
+    pub(crate) released: u64,
     /// Writes that the controller reports as durable at this moment, while the report is being worked off.
     pub(crate) landing: Vec<(LineAddr, [u64; 8])>,
     /// Lines of log writes that the medium holds, but that count as durable only with the rest of their node.

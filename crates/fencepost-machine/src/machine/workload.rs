@@ -3,7 +3,7 @@
 use super::stuck::Stuck;
 use crate::frontend::ThreadBody;
 use crate::spec::SpecError;
-use fencepost_kernel::{HwThread, Image, LineAddr};
+use fencepost_kernel::{HwThread, Image, LineAddr, Ps};
 use std::rc::Rc;
 
 /// Everything a run needs besides the machine and its design.
@@ -49,6 +49,14 @@ pub enum RunError {
     /// Clients, and a design that has no port for them.
     #[error("network: this design takes no writes from a network")]
     NoPort,
+    /// Something waits that might go on, in a run that looks for that ([`super::Machine::looking_for_sleepers`]).
+    #[error("at {at}, {who} waits although it might go on: nothing has woken it")]
+    Asleep {
+        /// What waits.
+        who: String,
+        /// Since when, or later.
+        at: Ps,
+    },
     /// No progress.
     #[error(transparent)]
     Stuck(#[from] Stuck),

@@ -215,6 +215,10 @@ impl Controller {
         self.refuse(queue, refusal);
         true
     }
+    /// Whether a queue takes no write at all now.
+    pub fn queue_is_full(&self, queue: u8) -> bool {
+        self.writes.takes_none(queue).is_some()
+    }
     /// Whether the queue of a write is chosen by its line, and not by its sender.
     pub fn routes(&self) -> bool {
         self.ranges.is_some()

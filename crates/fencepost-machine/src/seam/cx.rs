@@ -15,8 +15,12 @@ pub trait Cx {
     fn core_of(&self, hw_thread: HwThread) -> CoreId;
     /// Calls `Design::timer` with `tag` at `at` (not before now).
     fn timer(&mut self, at: Ps, tag: u64);
-    /// Asks again whatever was refused to this thread (instructions, accesses, bus requests, departures); `None`: to all.
+    /// Asks again for the instructions and accesses that were refused to this thread; `None`: for everything that was refused to anyone,
+    /// lines in the caches included ([`Cx::release`]).
     fn kick(&mut self, hw_thread: Option<HwThread>);
+    /// Asks again for lines that may not leave this core's caches, and for requests that may not take them; of requests that were refused
+    /// when they were snooped, for all. `None`: for every core and the last cache.
+    fn release(&mut self, core: Option<CoreId>);
     /// Blocks or unblocks every access of a hardware thread to its L1 (snoops are still answered, and its siblings go on).
     fn block_l1(&mut self, hw_thread: HwThread, cause: Option<Cause>);
 
@@ -48,6 +52,8 @@ pub trait Cx {
     fn open_queue(&mut self, queue: u8, open: bool);
     /// Whether the controller's queue holds no write, none on its way to it either. What went on to a memory module does not count.
     fn queue_is_empty(&self, queue: u8) -> bool;
+    /// Whether the controller's queue takes no write at all now, whatever its line: it is full, or closed.
+    fn queue_is_full(&self, queue: u8) -> bool;
     /// Writes or clears an address-range register of a queue (`QueuePlan::range_registers`), here and, by a special write that
     /// follows the writes sent before, in the memory module; false where no register is free, or none holds the range.
     fn write_register(&mut self, write: RegisterWrite) -> bool;

@@ -125,10 +125,59 @@ fn ran(
     deadline: Option<Instant>,
 ) -> Result<Option<Simulated>, LabError> {
     fits_host(resolved)?;
-    let (r, record) = (&resolved.request, recording != Recording::Nothing);
+    let record = recording != Recording::Nothing;
     if record {
         resolved.judged()?;
     }
+    let (stats, histograms) = (design.stats(), design.histograms());
+    let machine = machine_of(resolved, design, program, recording)?;
+    let begun = Stopwatch::start();
+    let Some(report) = over(resolved, machine.run_until(deadline))? else {
+        return Ok(None);
+    };
+    let spent = begun.stop();
+    if let Some(stale) = &report.stale {
+        return Err(LabError::Internal(stale.to_string()));
+    }
+    if let Some(disorder) = report.disorder {
+        return Err(LabError::Internal(disorder.to_string()));
+    }
+    let stale = report.counters.stale_reads;
+    if record && stale > 0 {
+        let why = format!("{stale} reads of memory missed the newest bytes, which nothing held");
+        return Err(LabError::Internal(why));
+    }
+    if record {
+        judge_run(resolved, &*build_design(resolved)?, &report)?;
+        // Whoever is forgotten only loses time, which no state after a crash shows.
+        let twin = machine_of(resolved, build_design(resolved)?, program, Recording::Nothing)?;
+        over(resolved, twin.looking_for_sleepers().run_until(deadline))?;
+    }
+    Ok(Some(Simulated {
+        report,
+        stats,
+        histograms,
+        spent,
+    }))
+}
+
+/// The report of a run that ended; `None` if its deadline passed first.
+fn over(resolved: &Resolved, ran: Result<RunReport, RunError>) -> Result<Option<RunReport>, LabError> {
+    match ran {
+        Err(RunError::OutOfTime) => Ok(None),
+        Err(e @ (RunError::Stuck(_) | RunError::Asleep { .. })) => Err(stuck(resolved, e.to_string())),
+        done => done.map(Some).map_err(refuse),
+    }
+}
+
+/// The machine of a request with its memory and its threads, about to run.
+fn machine_of(
+    resolved: &Resolved,
+    design: Box<dyn Design>,
+    program: &dyn AnyProgram,
+    recording: Recording,
+) -> Result<Machine, LabError> {
+    let r = &resolved.request;
     let size = fencepost_programs::footprint(resolved.program_word(), &resolved.program);
     let size = size.map_err(|e| LabError::from(BadInput::new(e.to_string())))?;
     let processes = Processes::of(resolved, &size);
@@ -142,10 +191,8 @@ fn ran(
         cache: resolved.machine.spec.llc.size.0,
         free: size.dram.0,
     };
-    let initial = initial(resolved, program, size.pm.0)?;
-    let (stats, histograms) = (design.stats(), design.histograms());
     let work = Workload {
-        initial,
+        initial: initial(resolved, program, size.pm.0)?,
         threads: (0..resolved.threads)
             .map(|t| program.body(run, t % processes.threads_each))
             .collect(),
@@ -155,7 +202,7 @@ fn ran(
             ..run
         })),
         warm_up: r.warmup.into(),
-        record,
+        record: recording != Recording::Nothing,
     };
     let machine = match resolved.traced() {
         true => Machine::traced(&resolved.machine.spec, design, work, processes.apart()),
@@ -170,36 +217,10 @@ fn ran(
         Some(n) => machine.measured_for(Ps(resolved.machine.spec.core.clock.period().0 * n)),
         None => machine,
     };
-    let machine = match recording {
+    Ok(match recording {
         Recording::Timed => machine.with_times(),
         _ => machine,
-    };
-    let begun = Stopwatch::start();
-    let report = match machine.run_until(deadline) {
-        Err(RunError::OutOfTime) => return Ok(None),
-        Err(RunError::Stuck(s)) => return Err(stuck(resolved, s.to_string())),
-        done => done.map_err(refuse)?,
-    };
-    if let Some(stale) = &report.stale {
-        return Err(LabError::Internal(stale.to_string()));
-    }
-    if let Some(disorder) = report.disorder {
-        return Err(LabError::Internal(disorder.to_string()));
-    }
-    let stale = report.counters.stale_reads;
-    if record && stale > 0 {
-        let why = format!("{stale} reads of memory missed the newest bytes, which nothing held");
-        return Err(LabError::Internal(why));
-    }
-    if record {
-        judge_run(resolved, &*build_design(resolved)?, &report)?;
-    }
-    Ok(Some(Simulated {
-        report,
-        stats,
-        histograms,
-        spent: begun.stop(),
-    }))
+    })
 }
 
 /// A fresh mechanism of the run's design.
@@ -208,7 +229,7 @@ pub fn build_design(resolved: &Resolved) -> Result<Box<dyn Design>, LabError> {
     built.map_err(|e| BadInput::new(e.to_string()).into())
 }
 
-/// A machine that gets stuck is our defect, unless the run asked for a fault of the mechanism.
+/// A machine that gets stuck, or in which something sleeps, is our defect, unless the run asked for a fault of the mechanism.
 fn stuck(resolved: &Resolved, why: String) -> LabError {
     let values = resolved.design_values();
     match values
@@ -223,7 +244,7 @@ fn stuck(resolved: &Resolved, why: String) -> LabError {
 /// What a run that ended in an error tells its user.
 pub fn refuse(e: RunError) -> LabError {
     match e {
-        RunError::Stuck(s) => LabError::Internal(s.to_string()),
+        RunError::Stuck(_) | RunError::Asleep { .. } => LabError::Internal(e.to_string()),
         other => BadInput::new(other.to_string()).into(),
     }
 }

@@ -1,0 +1,58 @@
+//! Who sleeps although it might go on.
+//!
+//! Whatever waits is woken by what it waits for, and nothing else asks for it again. Where a wake-up is forgotten the run is only slower, and
+//! no byte is wrong. So a machine that looks for sleepers asks everyone again once a moment is over: all must still have to wait.
+
+use super::compose::Machine;
+use super::workload::RunError;
+use crate::hierarchy::Side;
+
+impl Machine {
+    /// Looks for sleepers at the end of every moment, and ends at the first ([`RunError::Asleep`]). Those who are asked in vain may count
+    /// that, so that the report is not that of the same run without it.
+    #[must_use]
+    pub fn looking_for_sleepers(mut self) -> Machine {
+        self.looks_for_sleepers = true;
+        self
+    }
+
+    /// A moment may be over: then nobody may sleep who might go on.
+    pub(super) fn look_for_sleepers(&mut self) -> Result<(), RunError> {
+        let at = self.rest.sys.now();
+        if !self.rest.sys.events.moment_is_over() {
+            return Ok(());
+        }
+        match self.sleeper() {
+            None => Ok(()),
+            Some(who) => Err(RunError::Asleep { who, at }),
+        }
+    }
+    fn sleeper(&mut self) -> Option<String> {
+        for i in 0..self.threads.len() {
+            let (thread, out) = (&mut self.threads[i], &mut self.rest);
+            if let Some(what) = thread.asleep(out) {
+                return Some(format!("{what} of thread {i}"));
+            }
+        }
+        let (hier, mut out) = self.rest.split();
+        if let Some(what) = hier.asleep(&mut out) {
+            return Some(what);
+        }
+        let sides = [(Side::Pm, "persistent"), (Side::Dram, "volatile")];
+        let asleep = sides.into_iter().find(|(side, _)| self.memory_sleeps(*side));
+        asleep.map(|(_, name)| format!("the controller of {name} memory"))
+    }
+    /// Whether a memory controller does something when it is asked, or wants to be asked before it will be.
+    fn memory_sleeps(&mut self, side: Side) -> bool {
+        let (now, mut events) = (self.rest.sys.now(), std::mem::take(&mut self.mem_events));
+        let port = self.rest.sys.port(side);
+        let due = |wanted| port.scheduled.is_none_or(|at| wanted < at);
+        let late = port.controller.next_event().is_some_and(due);
+        let before = port.controller.stats().clone();
+        port.controller.advance(now, &mut events);
+        let acted = !events.is_empty() || before != *port.controller.stats();
+        events.clear();
+        self.mem_events = events;
+        late || acted
+    }
+}
