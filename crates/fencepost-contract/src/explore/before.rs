@@ -15,11 +15,9 @@ pub(super) struct Reads {
     pub more: bool,
 }
 
-/// The audit of the image before, step by step.
-#[derive(Debug)]
-pub(super) struct Before<S> {
-    /// The state before each step.
-    states: Vec<S>,
+/// The audit of the image before, step by step; the states before the steps are put away with whoever runs them.
+#[derive(Debug, Default)]
+pub(super) struct Before {
     reads: Vec<Reads>,
     accesses: Vec<u64>,
     /// The steps that read a line; steps that were run again since may not read it any more.
@@ -29,24 +27,11 @@ pub(super) struct Before<S> {
     /// Whether the audit came to its end.
     whole: bool,
 }
-impl<S> Default for Before<S> {
-    fn default() -> Self {
-        Before {
-            states: Vec::new(),
-            reads: Vec::new(),
-            accesses: Vec::new(),
-            readers: FxHashMap::default(),
-            overlay: FxHashMap::default(),
-            whole: false,
-        }
-    }
-}
-
-impl<S: Clone + Eq> Before<S> {
-    /// The steps, ascending, that have to be run again from their states if memory differs in `lines` and in what recovery wrote.
-    /// `None`: all of them, as there was no audit before, or from another state.
-    pub(super) fn stale(&self, start: &S, lines: &[LineAddr], overlay: &FxHashMap<Addr, u64>) -> Option<Vec<u32>> {
-        if !self.whole || self.states.first() != Some(start) {
+impl Before {
+    /// The steps, ascending, that have to be run again from their states if memory differs in `lines` and in what recovery wrote, of an
+    /// audit that begins as the one before. `None`: all of them, as that did not come to its end.
+    pub(super) fn stale(&self, lines: &[LineAddr], overlay: &FxHashMap<Addr, u64>) -> Option<Vec<u32>> {
+        if !self.whole {
             return None;
         }
         let own = |a: &FxHashMap<Addr, u64>, b: &FxHashMap<Addr, u64>| {
@@ -62,18 +47,14 @@ impl<S: Clone + Eq> Before<S> {
         let of_lines = lines.filter_map(|line| self.readers.get(line)).flatten().copied();
         let more = self.reads.iter().zip(0..).filter(|(reads, _)| reads.more);
         let mut stale: Vec<u32> = of_lines.chain(more.map(|(_, i)| i)).collect();
-        stale.retain(|i| (*i as usize) < self.states.len());
+        stale.retain(|i| (*i as usize) < self.reads.len());
         stale.sort_unstable();
         stale.dedup();
         Some(stale)
     }
-    /// The state before a step.
-    pub(super) fn state(&self, step: usize) -> Option<&S> {
-        self.states.get(step)
-    }
     /// How many steps there are.
     pub(super) fn len(&self) -> usize {
-        self.states.len()
+        self.reads.len()
     }
     /// Accesses of some of the steps.
     pub(super) fn accesses(&self, steps: Range<usize>) -> u64 {
@@ -85,21 +66,19 @@ impl<S: Clone + Eq> Before<S> {
     }
     /// Forgets the steps from `step` on.
     pub(super) fn cut_off(&mut self, step: usize) {
-        if step >= self.states.len() {
+        if step >= self.reads.len() {
             return;
         }
-        self.states.truncate(step);
         self.reads.truncate(step);
         self.accesses.truncate(step);
         self.readers.clear();
         (0..step).for_each(|i| self.file(i));
     }
     /// Keeps what a step did: of one kept before what it read now, of a new one everything.
-    pub(super) fn keep(&mut self, step: usize, state: S, mut reads: Reads, accesses: u64) {
+    pub(super) fn keep(&mut self, step: usize, mut reads: Reads, accesses: u64) {
         reads.lines.sort_unstable();
         reads.lines.dedup();
-        if step == self.states.len() {
-            self.states.push(state);
+        if step == self.reads.len() {
             self.reads.push(reads);
             self.accesses.push(accesses);
         } else {

@@ -207,10 +207,9 @@ impl CrashCheck {
     pub fn replay_program<P: Program>(&self, program: &P, run: ProgramRun, id: &str) -> Result<Replayed, CheckError> {
         let schedule = self.schedule(schedule_of(id)?, None);
         let recording = record_program(program, run.dialect, run.threads, run.ops, run.ack_every, schedule)?;
-        let space = self.contract.space(&recording.trace, &recording.initial);
         let oracle = Oracle::new(program, &recording.trace.ops);
         let memory = Extent::of_layout(program.footprint());
-        Ok(self.explorer(&space).memory(memory).replay(&mut steps(&oracle), id)?)
+        self.replay_recorded(&recording, Some(memory), &mut steps(&oracle), id)
     }
     /// The same for other recoveries.
     pub fn replay(
@@ -220,8 +219,22 @@ impl CrashCheck {
         id: &str,
     ) -> Result<Replayed, CheckError> {
         let recording = record(self.schedule(schedule_of(id)?, None))?;
+        self.replay_recorded(&recording, None, subject, id)
+    }
+    fn replay_recorded(
+        &self,
+        recording: &Recording,
+        memory: Option<Extent>,
+        subject: &mut dyn Subject,
+        id: &str,
+    ) -> Result<Replayed, CheckError> {
         let space: CrashSpace = self.contract.space(&recording.trace, &recording.initial);
-        Ok(self.explorer(&space).replay(subject, id)?)
+        let explorer = self.explorer(&space);
+        let explorer = match memory {
+            Some(memory) => explorer.memory(memory),
+            None => explorer,
+        };
+        Ok(explorer.replay(subject, id)?)
     }
 }
 

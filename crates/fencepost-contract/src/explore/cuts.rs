@@ -7,7 +7,7 @@ use super::stop::Stop;
 
 /// The marks of plain recoveries: what they hash, and which of them are known to end well.
 pub(super) struct Cuts {
-    pub memo: Memo<u64>,
+    pub memo: Memo,
     /// The hashes of the marks on the path.
     pub lives: Vec<u64>,
     pub merge: bool,
@@ -30,7 +30,7 @@ impl Cuts {
         let mut doubted = false;
         if self.merge
             && path.should_ask()
-            && let Some(words) = self.memo.find(&live, &path.known)
+            && let Some(words) = self.memo.find(live, &path.known)
         {
             self.merges += 1;
             doubted = self.doubt.applies(self.merges);

@@ -1,10 +1,9 @@
-//! Which continuations are known to end well, by recovery's state and the view of the words they read.
+//! Which continuations are known to end well, by the number (or the hash) of recovery's state and the view of the words they read.
 
 use super::known::Known;
 use fencepost_kernel::planted;
 use fencepost_kernel::rng::mix;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::hash::Hash;
 use std::rc::Rc;
 
 /// More kept results than this and the table starts afresh, to bound memory (about 200 bytes each).
@@ -24,12 +23,12 @@ struct Group {
 /// same; if the view of that word is equal too, so is what happens next, and so on: equal views of all of them mean
 /// equal continuations, whatever the failure point. Hence one table serves every failure point of an execution,
 /// provided that the state holds all that depends on the failure point.
-pub(super) struct Memo<K> {
-    groups: FxHashMap<K, Vec<Group>>,
+pub(super) struct Memo {
+    groups: FxHashMap<u64, Vec<Group>>,
     kept: usize,
 }
-impl<K: Eq + Hash> Memo<K> {
-    pub(super) fn new() -> Memo<K> {
+impl Memo {
+    pub(super) fn new() -> Memo {
         Memo {
             groups: FxHashMap::default(),
             kept: 0,
@@ -40,9 +39,13 @@ impl<K: Eq + Hash> Memo<K> {
         self.groups.clear();
         self.kept = 0;
     }
+    /// Whether it should start afresh.
+    pub(super) fn is_full(&self) -> bool {
+        self.kept >= MOST_KEPT
+    }
     /// The words read by the continuations of an equal state with equal views, if they are known to be clean.
-    pub(super) fn find(&self, key: &K, known: &Known) -> Option<Rc<[u32]>> {
-        let group = self.groups.get(key)?.iter().find(|g| {
+    pub(super) fn find(&self, state: u64, known: &Known) -> Option<Rc<[u32]>> {
+        let group = self.groups.get(&state)?.iter().find(|g| {
             g.clean.contains(&known.view(&g.words))
                 || planted!(
                     "explorer.merge-ignores-memory",
@@ -52,13 +55,10 @@ impl<K: Eq + Hash> Memo<K> {
         Some(Rc::clone(&group.words))
     }
     /// Remembers that every continuation is clean and reads `words`, each of them once.
-    pub(super) fn keep(&mut self, key: K, known: &Known, words: &[u32]) {
-        if self.kept >= MOST_KEPT {
-            self.clear();
-        }
+    pub(super) fn keep(&mut self, state: u64, known: &Known, words: &[u32]) {
         self.kept += 1;
         let set = fingerprint(words);
-        let groups = self.groups.entry(key).or_default();
+        let groups = self.groups.entry(state).or_default();
         match groups.iter_mut().find(|g| g.set == set) {
             Some(group) => {
                 group.clean.insert(known.view(words));

@@ -164,6 +164,29 @@ impl Words for SetupMem {
     }
 }
 
+/// Either memory: what programs do after a crash is compiled once for both.
+pub(super) struct AnyMem<'a, 'm>(pub &'a mut (dyn Words + 'm));
+impl Words for AnyMem<'_, '_> {
+    fn word(&mut self, at: Addr) -> u64 {
+        self.0.word(at)
+    }
+    fn set_word(&mut self, at: Addr, value: u64) {
+        self.0.set_word(at, value);
+    }
+    fn changed(&mut self, span: Span) -> Option<Vec<LineAddr>> {
+        self.0.changed(span)
+    }
+    fn judged(&mut self) -> Option<Rc<Judged>> {
+        self.0.judged()
+    }
+    fn relies_on(&mut self, span: Span) {
+        self.0.relies_on(span);
+    }
+    fn watch(&mut self) -> Option<&mut Watch> {
+        self.0.watch()
+    }
+}
+
 /// Asks the watch before an access, and keeps it informed of stores.
 #[track_caller]
 fn before(m: &mut impl Words, access: &'static str, at: Addr, bytes: u64) {
@@ -244,6 +267,7 @@ macro_rules! mem_over_words {
 }
 mem_over_words!(ImageMem<'_>,);
 mem_over_words!(SetupMem,);
+mem_over_words!(AnyMem<'_, '_>,);
 mem_over_words! { CrashMem<'_>,
     fn cut(&mut self, live: u64) {
         if let Some(cuts) = &mut self.cuts {

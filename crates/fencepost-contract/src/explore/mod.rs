@@ -59,6 +59,7 @@
 mod again;
 mod before;
 mod bounded;
+mod chain;
 mod changes;
 mod check;
 pub(crate) mod count;

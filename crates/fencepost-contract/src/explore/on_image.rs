@@ -3,7 +3,7 @@
 use self::sealed::{How, Sealed};
 use super::before::{Before, Reads};
 use super::guard::{CutShort, guarded};
-use super::memory::ImageMem;
+use super::memory::{AnyMem, ImageMem};
 use super::recovery::Oracle;
 use super::search::Subject;
 use super::steps::steps;
@@ -11,6 +11,7 @@ use super::stop::Stop;
 use super::watch::Watch;
 use crate::graph::Extent;
 use fencepost_kernel::{CrashPoint, Flow, Image, LineAddr, Program, Violation};
+use std::rc::Rc;
 
 /// Memory operations, and steps, after which a recovery of one image counts as endless.
 const ENDLESS: u64 = 1 << 24;
@@ -62,7 +63,7 @@ impl<P: Program> Sealed for Oracle<'_, P> {
         self.watched(image, crash, how)
     }
     fn begin_series(&self) {
-        self.before().take();
+        self.series().take();
     }
 }
 
@@ -83,96 +84,201 @@ impl<P: Program> Oracle<'_, P> {
         (watch, walk, since): How<'_>,
     ) -> (Result<(), Violation>, Watch) {
         self.count_run();
-        let mut memory = ImageMem::new(image);
-        memory.setup = self.setup().filter(|_| walk == Walk::Changed);
-        memory.watch = watch;
-        memory.watch.allow(ENDLESS);
-        let verdict = match guarded(|| self.run_steps(&mut memory, crash, since)) {
-            Ok(verdict) => verdict,
-            Err(CutShort::Stopped(Stop::Fault(fault))) => Err(fault.violation()),
-            Err(CutShort::Stopped(_)) => Err(memory.watch.endless()),
-            Err(CutShort::Panicked(text)) => Err(Violation {
-                why: format!("recovery panics: {text}"),
-                at: None,
-            }),
+        let (before, states) = &mut *self.series().borrow_mut();
+        let mut run = OnImage {
+            program: self.program(),
+            model: self.model(),
+            rebuild: None,
+            audit: None,
+            from: None,
+            states,
         };
-        (verdict, memory.watch)
+        let setup = self.setup().filter(|_| walk == Walk::Changed);
+        recovered(&mut run, before, (image, setup), crash, (watch, since))
     }
-    fn run_steps(
-        &self,
-        memory: &mut ImageMem<'_>,
-        crash: &CrashPoint,
-        since: Option<&[LineAddr]>,
-    ) -> Result<(), Violation> {
-        let mut rebuild = self.program().rebuild_start();
-        for _ in 0..ENDLESS {
-            match self.program().rebuild(memory, rebuild) {
-                Flow::Next(next) => rebuild = next,
-                Flow::Done(Ok(())) => {
-                    let start = self.program().audit_start(self.model(), crash);
-                    return match since {
-                        Some(lines) => self.audit_again(memory, start, lines),
-                        None => self.audit_all(memory, start),
-                    };
-                }
-                Flow::Done(Err(violation)) => return Err(violation),
-            }
-        }
-        Err(memory.watch.endless())
+}
+
+/// A program's recovery and audit with their states put away: what runs them is compiled once, whatever the states are.
+trait Stages {
+    /// Recovery begins.
+    fn begin(&mut self);
+    fn rebuild(&mut self, m: &mut ImageMem<'_>) -> Flow<()>;
+    /// The audit begins.
+    fn begin_audit(&mut self, crash: &CrashPoint);
+    /// A step of the audit; the state before it can be kept.
+    fn audit(&mut self, m: &mut ImageMem<'_>) -> Flow<()>;
+    /// Keeps the state before the last step as that of this step of the audit.
+    fn keep(&mut self, step: usize);
+    /// Keeps no state from this step on.
+    fn cut_off(&mut self, step: usize);
+    /// Whether the audit stands where it stood before this step of the audit that is kept.
+    fn is_at(&self, step: usize) -> bool;
+    /// Goes to where it stood then; false if nothing is kept of that.
+    fn go_to(&mut self, step: usize) -> bool;
+}
+
+struct OnImage<'a, P: Program> {
+    program: &'a P,
+    model: &'a P::Model,
+    rebuild: Option<P::Rebuild>,
+    audit: Option<P::Audit>,
+    from: Option<P::Audit>,
+    states: &'a mut Vec<P::Audit>,
+}
+impl<P: Program> Stages for OnImage<'_, P> {
+    fn begin(&mut self) {
+        self.rebuild = Some(self.program.rebuild_start());
     }
-    fn audit_all(&self, memory: &mut ImageMem<'_>, mut audit: P::Audit) -> Result<(), Violation> {
-        for _ in 0..ENDLESS {
-            match self.program().audit(self.model(), memory, audit) {
-                Flow::Next(next) => audit = next,
-                Flow::Done(verdict) => return verdict,
+    fn rebuild(&mut self, m: &mut ImageMem<'_>) -> Flow<()> {
+        let state = self.rebuild.take().expect("it has begun and not ended");
+        match self.program.rebuild(&mut AnyMem(m), state) {
+            Flow::Next(next) => {
+                self.rebuild = Some(next);
+                Flow::Next(())
             }
+            Flow::Done(verdict) => Flow::Done(verdict),
         }
-        Err(memory.watch.endless())
     }
-    /// The same for the next of a series of images, which differs from the one before in `lines`: steps whose state and memory are those of
-    /// the audit before are not run again.
-    fn audit_again(&self, memory: &mut ImageMem<'_>, start: P::Audit, lines: &[LineAddr]) -> Result<(), Violation> {
-        let before: &mut Before<P::Audit> = &mut self.before().borrow_mut();
-        let stale = before.stale(&start, lines, memory.overlay());
-        if stale.is_none() {
-            before.cut_off(0);
-        }
-        before.begin();
-        let (mut step, mut state) = (0, start);
-        // The steps to run again; none is known any more once the audit has gone another way.
-        let mut stale = stale.map(Vec::into_iter);
-        for _ in 0..ENDLESS {
-            if let Some(stale) = &mut stale {
-                let next = stale.next().map_or(before.len(), |next| next as usize);
-                memory.watch.pass_over(before.accesses(step..next));
-                let Some(known) = before.state(next) else { break };
-                (step, state) = (next, known.clone());
+    fn begin_audit(&mut self, crash: &CrashPoint) {
+        self.audit = Some(self.program.audit_start(self.model, crash));
+    }
+    fn audit(&mut self, m: &mut ImageMem<'_>) -> Flow<()> {
+        let state = self.audit.take().expect("it has begun and not ended");
+        self.from = m.reads.is_some().then(|| state.clone());
+        match self.program.audit(self.model, &mut AnyMem(m), state) {
+            Flow::Next(next) => {
+                self.audit = Some(next);
+                Flow::Next(())
             }
-            let accesses = memory.watch.accesses();
-            memory.reads = Some(Reads::default());
-            let flow = self.program().audit(self.model(), memory, state.clone());
-            let reads = memory.reads.take().unwrap_or_default();
-            before.keep(step, state, reads, memory.watch.accesses() - accesses);
-            step += 1;
-            match flow {
-                Flow::Next(next) => {
-                    if stale.is_some() && before.state(step) != Some(&next) {
-                        before.cut_off(step);
-                        stale = None;
-                    }
-                    state = next;
-                }
-                Flow::Done(Ok(())) => {
+            Flow::Done(verdict) => Flow::Done(verdict),
+        }
+    }
+    fn keep(&mut self, step: usize) {
+        if step == self.states.len() {
+            self.states.extend(self.from.take());
+        }
+    }
+    fn cut_off(&mut self, step: usize) {
+        self.states.truncate(step);
+    }
+    fn is_at(&self, step: usize) -> bool {
+        self.audit.is_some() && self.states.get(step) == self.audit.as_ref()
+    }
+    fn go_to(&mut self, step: usize) -> bool {
+        let known = self.states.get(step).cloned();
+        let found = known.is_some();
+        self.audit = known.or(self.audit.take());
+        found
+    }
+}
+
+/// Under a watch, which comes back, on memory over an image; with what set-up left, the audit may pass over what is as it was then.
+fn recovered(
+    run: &mut dyn Stages,
+    before: &mut Before,
+    (image, setup): (&Image, Option<Rc<Image>>),
+    crash: &CrashPoint,
+    (watch, since): (Watch, Option<&[LineAddr]>),
+) -> (Result<(), Violation>, Watch) {
+    let mut memory = ImageMem::new(image);
+    memory.setup = setup;
+    memory.watch = watch;
+    memory.watch.allow(ENDLESS);
+    let verdict = match guarded(|| run_stages(run, before, &mut memory, crash, since)) {
+        Ok(verdict) => verdict,
+        Err(CutShort::Stopped(Stop::Fault(fault))) => Err(fault.violation()),
+        Err(CutShort::Stopped(_)) => Err(memory.watch.endless()),
+        Err(CutShort::Panicked(text)) => Err(Violation {
+            why: format!("recovery panics: {text}"),
+            at: None,
+        }),
+    };
+    (verdict, memory.watch)
+}
+fn run_stages(
+    run: &mut dyn Stages,
+    before: &mut Before,
+    memory: &mut ImageMem<'_>,
+    crash: &CrashPoint,
+    since: Option<&[LineAddr]>,
+) -> Result<(), Violation> {
+    run.begin();
+    for _ in 0..ENDLESS {
+        match run.rebuild(memory) {
+            Flow::Next(()) => {}
+            Flow::Done(Ok(())) => {
+                run.begin_audit(crash);
+                return match since {
+                    Some(lines) => audit_again(run, before, memory, lines),
+                    None => audit_all(run, memory),
+                };
+            }
+            Flow::Done(Err(violation)) => return Err(violation),
+        }
+    }
+    Err(memory.watch.endless())
+}
+fn audit_all(run: &mut dyn Stages, memory: &mut ImageMem<'_>) -> Result<(), Violation> {
+    for _ in 0..ENDLESS {
+        if let Flow::Done(verdict) = run.audit(memory) {
+            return verdict;
+        }
+    }
+    Err(memory.watch.endless())
+}
+/// The same for the next of a series of images, which differs from the one before in `lines`: steps whose state and memory are those of
+/// the audit before are not run again.
+fn audit_again(
+    run: &mut dyn Stages,
+    before: &mut Before,
+    memory: &mut ImageMem<'_>,
+    lines: &[LineAddr],
+) -> Result<(), Violation> {
+    let overlay = memory.overlay();
+    let stale = run.is_at(0).then(|| before.stale(lines, overlay)).flatten();
+    if stale.is_none() {
+        before.cut_off(0);
+        run.cut_off(0);
+    }
+    before.begin();
+    let mut step = 0;
+    // The steps to run again; none is known any more once the audit has gone another way.
+    let mut stale = stale.map(Vec::into_iter);
+    for _ in 0..ENDLESS {
+        if let Some(stale) = &mut stale {
+            let next = stale.next().map_or(before.len(), |next| next as usize);
+            memory.watch.pass_over(before.accesses(step..next));
+            if !run.go_to(next) {
+                break;
+            }
+            step = next;
+        }
+        let accesses = memory.watch.accesses();
+        memory.reads = Some(Reads::default());
+        let flow = run.audit(memory);
+        let reads = memory.reads.take().unwrap_or_default();
+        before.keep(step, reads, memory.watch.accesses() - accesses);
+        run.keep(step);
+        step += 1;
+        match flow {
+            Flow::Next(()) => {
+                if stale.is_some() && !run.is_at(step) {
                     before.cut_off(step);
-                    break;
+                    run.cut_off(step);
+                    stale = None;
                 }
-                Flow::Done(verdict) => return verdict,
             }
-            if step as u64 == ENDLESS {
-                return Err(memory.watch.endless());
+            Flow::Done(Ok(())) => {
+                before.cut_off(step);
+                run.cut_off(step);
+                break;
             }
+            Flow::Done(verdict) => return verdict,
         }
-        before.ended(std::mem::take(memory.overlay()));
-        Ok(())
+        if step as u64 == ENDLESS {
+            return Err(memory.watch.endless());
+        }
     }
+    before.ended(std::mem::take(memory.overlay()));
+    Ok(())
 }

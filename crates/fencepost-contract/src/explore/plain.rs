@@ -95,6 +95,9 @@ where
             let more = path.backtrack(|known, mark, words| {
                 let live = lives.pop();
                 if let Some(live) = live.filter(|_| mark.keep && mark.clean && rules.merge) {
+                    if memo.is_full() {
+                        memo.clear();
+                    }
                     memo.keep(live, known, words);
                 }
             });

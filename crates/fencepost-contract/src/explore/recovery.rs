@@ -1,7 +1,7 @@
 //! What can be run on a crash state: step machines, programs of the kernel's kind, plain functions.
 
 use super::before::Before;
-use super::memory::CrashMem;
+use super::memory::{AnyMem, CrashMem};
 use fencepost_kernel::{CrashPoint, Flow, Image, OpRecord, Program};
 use std::cell::{Cell, RefCell};
 use std::fmt::Debug;
@@ -67,8 +67,8 @@ pub struct Oracle<'p, P: Program> {
     setup: Option<Rc<Image>>,
     /// Crash images recovered so far.
     runs: Cell<u64>,
-    /// The audit of the image before.
-    before: RefCell<Before<P::Audit>>,
+    /// The audit of the image before, and the states before its steps.
+    series: RefCell<(Before, Vec<P::Audit>)>,
 }
 impl<'p, P: Program> Oracle<'p, P> {
     /// `ops` is every operation of the run, sorted by stamp ([`fencepost_kernel::Trace::ops`]).
@@ -78,7 +78,7 @@ impl<'p, P: Program> Oracle<'p, P> {
             model: program.model(ops),
             setup: None,
             runs: Cell::new(0),
-            before: RefCell::default(),
+            series: RefCell::default(),
         }
     }
     /// Lets the audit pass over what is as the program's set-up left it, which is in this image.
@@ -99,8 +99,8 @@ impl<'p, P: Program> Oracle<'p, P> {
     pub(super) fn count_run(&self) {
         self.runs.set(self.runs.get() + 1);
     }
-    pub(super) fn before(&self) -> &RefCell<Before<P::Audit>> {
-        &self.before
+    pub(super) fn series(&self) -> &RefCell<(Before, Vec<P::Audit>)> {
+        &self.series
     }
     /// What the program's oracle knows of the run.
     pub fn model(&self) -> &P::Model {
@@ -150,14 +150,6 @@ impl<P: Program> Debug for Phase<P> {
     }
 }
 
-impl<P: Program> Oracle<'_, P> {
-    fn audit(&self, m: &mut CrashMem<'_>, state: P::Audit) -> Flow<P::Audit> {
-        m.setup = self.setup();
-        m.relies = true;
-        self.program.audit(&self.model, m, state)
-    }
-}
-
 impl<P: Program> Recovery for Oracle<'_, P> {
     type State = Phase<P>;
     fn start(&self, crash: &CrashPoint) -> Phase<P> {
@@ -165,15 +157,19 @@ impl<P: Program> Recovery for Oracle<'_, P> {
     }
     fn step(&self, m: &mut CrashMem<'_>, state: Phase<P>) -> Flow<Phase<P>> {
         match state {
-            Phase::Rebuild(state, crash) => match self.program.rebuild(m, state) {
+            Phase::Rebuild(state, crash) => match self.program.rebuild(&mut AnyMem(m), state) {
                 Flow::Next(next) => Flow::Next(Phase::Rebuild(next, crash)),
                 Flow::Done(Ok(())) => Flow::Next(Phase::Audit(self.program.audit_start(&self.model, &crash))),
                 Flow::Done(Err(violation)) => Flow::Done(Err(violation)),
             },
-            Phase::Audit(state) => match self.audit(m, state) {
-                Flow::Next(next) => Flow::Next(Phase::Audit(next)),
-                Flow::Done(verdict) => Flow::Done(verdict),
-            },
+            Phase::Audit(state) => {
+                m.setup = self.setup();
+                m.relies = true;
+                match self.program.audit(&self.model, &mut AnyMem(m), state) {
+                    Flow::Next(next) => Flow::Next(Phase::Audit(next)),
+                    Flow::Done(verdict) => Flow::Done(verdict),
+                }
+            }
         }
     }
 }

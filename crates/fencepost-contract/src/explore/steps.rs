@@ -1,5 +1,6 @@
 //! Searching recoveries in step form.
 
+use super::chain::{Chain, States};
 use super::guard::guarded;
 use super::memo::Memo;
 use super::memory::CrashMem;
@@ -10,51 +11,54 @@ use super::search::{Ending, ExploreError, Finds, Rules, Subject, Tally, cut_shor
 use fencepost_kernel::{CrashPoint, Flow, Violation};
 
 /// A step machine under exploration, with the table of merged states that all failure points share.
-pub struct StepSubject<'r, R: Recovery> {
-    recovery: &'r R,
-    memo: Memo<R::State>,
+pub struct StepSubject<'r> {
+    chain: Box<dyn Chain + 'r>,
+    memo: Memo,
 }
 /// Explores a recovery in step form.
-pub fn steps<R: Recovery>(recovery: &R) -> StepSubject<'_, R> {
+pub fn steps<R: Recovery>(recovery: &R) -> StepSubject<'_> {
     StepSubject {
-        recovery,
+        chain: Box::new(States::new(recovery)),
         memo: Memo::new(),
     }
 }
-impl<R: Recovery> Subject for StepSubject<'_, R> {}
+impl Subject for StepSubject<'_> {}
 
-/// Whether `next` was reached before on this path with nothing written or learnt since: then it goes on for ever.
+/// Whether the next state was reached before on this path with nothing written or learnt since: then it goes on for ever.
 /// Compares with the last state whose number is a power of two (Brent's cycle search), so every cycle is found
 /// within three times its length and that of the way to it.
-fn goes_round<S: Eq>(path: &Path, states: &[S], next: &S) -> bool {
-    let anchor = (states.len().max(1)).ilog2();
+fn goes_round(path: &Path, chain: &dyn Chain) -> bool {
+    let anchor = (chain.len().max(1)).ilog2();
     let anchor = (1usize << anchor) - 1;
-    states.get(anchor).is_some_and(|state| state == next) && !path.moved_since(anchor)
+    chain.was_at(anchor) && !path.moved_since(anchor)
 }
 
 /// How one run of a step ended.
-enum Run<S> {
-    Next(S),
+enum Run {
+    Next,
     Ended(Option<Violation>),
 }
 
-impl<R: Recovery> StepSubject<'_, R> {
-    fn run(&self, path: &mut Path, state: R::State, rules: &Rules) -> Result<Run<R::State>, ExploreError> {
+impl StepSubject<'_> {
+    fn run(&mut self, path: &mut Path, rules: &Rules) -> Result<Run, ExploreError> {
         path.rewind_to_mark(rules.loads_per_run);
-        let result = guarded(|| self.recovery.step(&mut CrashMem::new(path, None), state));
+        let chain = &mut self.chain;
+        let result = guarded(|| chain.step(&mut CrashMem::new(path, None)));
         Ok(match result {
-            Ok(Flow::Next(_)) if path.depth() >= rules.marks_per_path => Run::Ended(Some(path.watch.endless())),
-            Ok(Flow::Next(next)) => Run::Next(next),
+            Ok(Flow::Next(())) if path.depth() >= rules.marks_per_path => Run::Ended(Some(path.watch.endless())),
+            Ok(Flow::Next(())) if goes_round(path, &*self.chain) => Run::Ended(Some(path.watch.endless())),
+            Ok(Flow::Next(())) => Run::Next,
             Ok(Flow::Done(verdict)) => Run::Ended(verdict.err()),
             Err(how) => Run::Ended(cut_short(path, how)?),
         })
     }
-    /// Enters `state`, unless it is known to end well from here.
-    fn enter(&self, path: &mut Path, state: &R::State, rules: &Rules, tally: &mut Tally) -> bool {
+    /// Enters the next state, unless it is known to end well from here.
+    fn enter(&mut self, path: &mut Path, rules: &Rules, tally: &mut Tally) -> bool {
         let mut doubted = false;
         if rules.merge
             && path.should_ask()
-            && let Some(words) = self.memo.find(state, &path.known)
+            && let Some(number) = self.chain.number()
+            && let Some(words) = self.memo.find(number, &path.known)
         {
             tally.merges += 1;
             doubted = rules.doubt.applies(tally.merges);
@@ -64,13 +68,22 @@ impl<R: Recovery> StepSubject<'_, R> {
             }
         }
         path.enter(doubted);
+        self.chain.enter();
         true
+    }
+    /// Forgets what is known before it takes too much memory.
+    fn make_room(&mut self) {
+        if self.memo.is_full() {
+            self.memo.clear();
+            self.chain.forget();
+        }
     }
 }
 
-impl<R: Recovery> Sealed for StepSubject<'_, R> {
+impl Sealed for StepSubject<'_> {
     fn forget(&mut self) {
         self.memo.clear();
+        self.chain.forget();
     }
     fn search(
         &mut self,
@@ -81,31 +94,21 @@ impl<R: Recovery> Sealed for StepSubject<'_, R> {
     ) -> Result<Ending, ExploreError> {
         path.reset();
         let mut finds = Finds::new(path);
-        let mut states = Vec::new();
-        let start = guarded(|| self.recovery.start(crash));
-        let start = match start {
-            Ok(start) => start,
-            Err(how) => {
-                let violation = cut_short(path, how)?.unwrap_or_else(|| path.watch.endless());
-                return Ok(finds
-                    .violation(path, violation)?
-                    .map_or(Ending::Explored(None), Ending::Broken));
-            }
-        };
-        if !self.enter(path, &start, rules, tally) {
+        self.chain.leave_all();
+        if let Err(how) = guarded(|| self.chain.start(crash)) {
+            let violation = cut_short(path, how)?.unwrap_or_else(|| path.watch.endless());
+            return Ok(finds
+                .violation(path, violation)?
+                .map_or(Ending::Explored(None), Ending::Broken));
+        }
+        if !self.enter(path, rules, tally) {
             return Ok(Ending::Explored(None));
         }
-        states.push(start);
-        while let Some(state) = states.last() {
+        while self.chain.len() > 0 {
             tally.steps += 1;
-            let ended = match self.run(path, state.clone(), rules)? {
-                Run::Next(next) if goes_round(path, &states, &next) => Run::Ended(Some(path.watch.endless())),
-                ended => ended,
-            };
-            match ended {
-                Run::Next(next) => {
-                    if self.enter(path, &next, rules, tally) {
-                        states.push(next);
+            match self.run(path, rules)? {
+                Run::Next => {
+                    if self.enter(path, rules, tally) {
                         continue;
                     }
                     path.note_end();
@@ -122,11 +125,11 @@ impl<R: Recovery> Sealed for StepSubject<'_, R> {
             if rules.allowance.is_spent(tally) {
                 return Ok(Ending::Spent(finds.into_best()));
             }
-            let memo = &mut self.memo;
+            self.make_room();
+            let StepSubject { chain, memo } = self;
             path.backtrack(|known, mark, words| {
-                let state = states.pop();
-                if let Some(state) = state.filter(|_| mark.keep && mark.clean && rules.merge) {
-                    memo.keep(state, known, words);
+                if let Some(number) = chain.leave(mark.keep && mark.clean && rules.merge) {
+                    memo.keep(number, known, words);
                 }
             });
         }
@@ -140,15 +143,14 @@ impl<R: Recovery> Sealed for StepSubject<'_, R> {
         tally: &mut Tally,
     ) -> Result<Result<(), Violation>, ExploreError> {
         tally.recoveries += 1;
-        let mut state = match guarded(|| self.recovery.start(crash)) {
-            Ok(state) => state,
-            Err(how) => return Ok(cut_short(path, how)?.map_or(Ok(()), Err)),
-        };
+        if let Err(how) = guarded(|| self.chain.start(crash)) {
+            return Ok(cut_short(path, how)?.map_or(Ok(()), Err));
+        }
         for _ in 0..rules.marks_per_path {
             tally.steps += 1;
             path.allow_loads(rules.loads_per_run);
-            match guarded(|| self.recovery.step(&mut CrashMem::new(path, None), state)) {
-                Ok(Flow::Next(next)) => state = next,
+            match guarded(|| self.chain.go_on(&mut CrashMem::new(path, None))) {
+                Ok(Flow::Next(())) => {}
                 Ok(Flow::Done(verdict)) => return Ok(verdict),
                 Err(how) => return Ok(cut_short(path, how)?.map_or(Ok(()), Err)),
             }
