@@ -28,7 +28,9 @@ const MENU: Menu = Menu {
 /// Conformance refuses a random execution exactly if it leaves the crash states of the contract. Whether it stays within them.
 pub(crate) fn judged_by_states(rng: &mut Stream, kind: ContractKind, i: u64) -> bool {
     let contract = Contract::from(kind);
-    let shape = random::shape(&MENU, rng);
+    // In longer programs a store may wait for many others.
+    let ops = if rng.chance(1, 3) { 14 } else { MENU.ops };
+    let shape = random::shape(&Menu { ops, ..MENU }, rng);
     let run = random_order(&shape, rng);
     let legal = every_prefix_is_a_crash_state(&run, &contract);
     let verdict = run.conform(&contract);
@@ -36,13 +38,18 @@ pub(crate) fn judged_by_states(rng: &mut Stream, kind: ContractKind, i: u64) -> 
     legal
 }
 
-/// An execution in program order whose stores become durable in any order that keeps each word's: mostly in order.
+/// An execution in program order whose stores become durable in any order that keeps each word's: mostly in order. Of some, all but one
+/// store become durable at once: whoever has to wait for that one has all its others.
 fn random_order(shape: &Shape, rng: &mut Stream) -> Run {
     let plain = relaxed::random_trace(shape, true, rng);
     let mut run = Run::new(shape);
     run.trace.stores = plain.stores.clone();
     let (eager, wild) = (rng.chance(1, 3), rng.chance(1, 2));
     let mut open: Vec<StoreId> = Vec::new();
+    let late = rng
+        .chance(1, 3)
+        .then(|| rng.below(plain.stores.len().max(1) as u64) as usize);
+    let eager = eager || late.is_some();
     for event in &plain.events {
         run.trace.events.push(*event);
         if let TraceKind::Store(s) | TraceKind::Rmw { store: Some(s), .. } = event.kind
@@ -50,11 +57,18 @@ fn random_order(shape: &Shape, rng: &mut Stream) -> Run {
         {
             open.push(s);
         }
-        while !open.is_empty() && (eager || rng.chance(1, 3)) {
-            let pick = if wild { rng.below(open.len() as u64) as usize } else { 0 };
-            let addr = run.trace.store(open[pick]).addr;
-            let first = open.iter().position(|s| run.trace.store(*s).addr == addr).unwrap();
-            run.persist_store(open.remove(first));
+        // The late store holds back what its thread or another stores to its word, too.
+        let held = open.iter().find(|s| late == Some(s.index()));
+        let held = held.map(|s| run.trace.store(*s).addr);
+        let mut free: Vec<StoreId> = open.clone();
+        free.retain(|s| Some(run.trace.store(*s).addr) != held);
+        while !free.is_empty() && (eager || rng.chance(1, 3)) {
+            let pick = if wild { rng.below(free.len() as u64) as usize } else { 0 };
+            let addr = run.trace.store(free[pick]).addr;
+            let first = free.iter().position(|s| run.trace.store(*s).addr == addr).unwrap();
+            let store = free.remove(first);
+            open.retain(|s| *s != store);
+            run.persist_store(store);
         }
     }
     run
