@@ -34,7 +34,7 @@ pub(crate) fn ordered(kind: ContractKind, line_order: LineOrder) -> Contract {
 
 /// Px86 without line order: axioms, machine and contract.
 pub(crate) fn px86_unordered(rng: &mut Stream, i: u64) {
-    let shape = random::shape(&X86, rng);
+    let shape = random::shape_or_message(&X86, rng);
     let machine = Machine::new(&shape, LineOrder::Unordered);
     let operational = machine.crash_states();
     assert_eq!(
@@ -52,7 +52,7 @@ pub(crate) fn px86_unordered(rng: &mut Stream, i: u64) {
 
 /// Px86 with line order and non-temporal stores: machine and contract.
 pub(crate) fn px86_ordered(rng: &mut Stream, i: u64) {
-    let shape = random::shape(&Menu { nt: true, ..X86 }, rng);
+    let shape = random::shape_or_message(&Menu { nt: true, ..X86 }, rng);
     let machine = Machine::new(&shape, LineOrder::Fifo);
     let got = union_of_states(&shape, &machine.traces(), &ordered(ContractKind::Px86, LineOrder::Fifo));
     let operational = machine.crash_states();
@@ -74,7 +74,7 @@ pub(crate) fn rcbsp(rng: &mut Stream, i: u64) {
         flushes,
         ..X86
     };
-    let shape = random::shape(&menu, rng);
+    let shape = random::shape_or_message(&menu, rng);
     let relations = arm::crash_states(&shape, Arm::NonMca, 9);
     let contract = union_of_states(&shape, &relaxed::traces(&shape, false), &ContractKind::Rcbsp.into());
     assert!(

@@ -33,6 +33,50 @@ pub(crate) fn shape(menu: &Menu, rng: &mut Stream) -> Shape {
     }
 }
 
+/// A message: one thread stores and sets a flag; another that has seen the flag flushes, orders, and stores what should not be durable
+/// alone. Places and what stands between are drawn: by lot such a program comes once in a hundred thousand.
+pub(crate) fn message(menu: &Menu, rng: &mut Stream) -> Shape {
+    let place = |rng: &mut Stream| rng.below(menu.locations.len() as u64) as usize;
+    let (data, flag, last) = (place(rng), place(rng), place(rng));
+    let between = |rng: &mut Stream| -> Option<Op> {
+        match rng.below(3) {
+            0 => Some(Op::Fence(menu.fences[rng.below(menu.fences.len() as u64) as usize])),
+            1 if !menu.flushes.is_empty() => Some(Op::Flush {
+                loc: data,
+                kind: menu.flushes[rng.below(menu.flushes.len() as u64) as usize],
+            }),
+            _ => None,
+        }
+    };
+    let store = |rng: &mut Stream, loc, value| Op::Store {
+        loc,
+        value: Value::Const(value),
+        nt: menu.nt && rng.chance(1, 4),
+    };
+    let always = |op| Guarded { when: None, op };
+    let mut sends = vec![store(rng, data, 1)];
+    sends.extend(between(rng));
+    sends.push(store(rng, flag, 2));
+    let mut receives = vec![Op::Load { reg: 0, loc: flag }];
+    receives.extend((0..3).filter_map(|_| between(rng)));
+    let mut receives: Vec<Guarded> = receives.into_iter().map(always).collect();
+    receives.push(Guarded {
+        when: rng.chance(3, 4).then_some((0, 2)),
+        op: store(rng, last, 3),
+    });
+    Shape {
+        locations: menu.locations.iter().map(|l| (*l).to_owned()).collect(),
+        threads: vec![sends.into_iter().map(always).collect(), receives],
+    }
+}
+/// Either.
+pub(crate) fn shape_or_message(menu: &Menu, rng: &mut Stream) -> Shape {
+    match rng.chance(1, 3) {
+        true => message(menu, rng),
+        false => shape(menu, rng),
+    }
+}
+
 fn guarded(menu: &Menu, rng: &mut Stream, next: &mut u64) -> Guarded {
     let op = op(menu, rng, next);
     let store = matches!(op, Op::Store { .. });
