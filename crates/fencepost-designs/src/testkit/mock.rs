@@ -293,6 +293,9 @@ impl Cx for MockCx {
     fn clear_meta(&mut self, level: Level) {
         self.calls.push(Call::ClearMeta(level));
     }
+    fn is_read_for_another(&self, _: LineAddr) -> bool {
+        false
+    }
     fn version(&self, _: Level, line: LineAddr, meta: u32) -> Option<LineData> {
         self.versions.get(&(line, meta)).copied()
     }

@@ -216,7 +216,8 @@ impl Paths {
     /// A non-temporal store; `data` is the line with it applied. A line is in one buffer at a time.
     pub fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData) -> Gate {
         let (core, now) = (cx.core_of(hw_thread), cx.now());
-        if self.unsent.holds(line) && self.buffering().any(|(c, wcb)| c != core && wcb.holds_unsent(line)) {
+        let elsewhere = self.unsent.core(line).filter(|c| *c != core);
+        if elsewhere.is_some_and(|c| self.wcb(c).holds_unsent(line)) {
             return self.waiters.until_sent(hw_thread, Cause::WcbPending);
         }
         let wcb = &mut self.cores[core.index()].wcb;
@@ -234,7 +235,7 @@ impl Paths {
         let wrapping = wcb.wrapping();
         match placed {
             Placed::Allocated => {
-                self.unsent.add(line);
+                self.unsent.add(core, line);
                 cx.count(stat::NT_ENTRIES, 1);
             }
             Placed::Coalesced => cx.count(stat::NT_COALESCED, 1),
@@ -247,7 +248,8 @@ impl Paths {
     }
     /// Whether a bus request for the line must wait: its newest bytes are in a buffer and memory does not have them.
     pub fn holds_unsent(&self, line: LineAddr) -> bool {
-        self.unsent.holds(line) && self.buffering().any(|(_, wcb)| wcb.holds_unsent(line))
+        let core = self.unsent.core(line);
+        core.is_some_and(|c| self.wcb(c).holds_unsent(line))
     }
     /// Sends entries of a core in order, as soon as each may go.
     fn send(&mut self, cx: &mut dyn Cx, core: CoreId) {

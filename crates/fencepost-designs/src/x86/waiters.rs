@@ -73,24 +73,26 @@ fn kick_all(cx: &mut dyn Cx, waiting: &mut u64) {
     }
 }
 
-/// Lines of entries that are not sent: few lines are looked for that have one.
+/// Lines of entries that are not sent, with their core (a line is in one buffer at a time until it is sent) and how many there are.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unsent(FxHashMap<LineAddr, u32>);
+pub(super) struct Unsent(FxHashMap<LineAddr, (CoreId, u32)>);
 impl Unsent {
-    /// Whether some core has an entry for the line.
+    /// The core that has an entry for the line.
     #[inline]
-    pub(super) fn holds(&self, line: LineAddr) -> bool {
-        self.0.contains_key(&line)
+    pub(super) fn core(&self, line: LineAddr) -> Option<CoreId> {
+        self.0.get(&line).map(|held| held.0)
     }
     /// One more entry.
-    pub(super) fn add(&mut self, line: LineAddr) {
-        *self.0.entry(line).or_default() += 1;
+    pub(super) fn add(&mut self, core: CoreId, line: LineAddr) {
+        let held = self.0.entry(line).or_insert((core, 0));
+        debug_assert!(held.0 == core, "a line is in one buffer at a time");
+        held.1 += 1;
     }
     /// An entry was sent.
     pub(super) fn remove(&mut self, line: LineAddr) {
-        if let Some(n) = self.0.get_mut(&line) {
-            *n -= 1;
-            if *n == 0 {
+        if let Some(held) = self.0.get_mut(&line) {
+            held.1 -= 1;
+            if held.1 == 0 {
                 self.0.remove(&line);
             }
         }

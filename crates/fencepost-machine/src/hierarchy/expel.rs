@@ -6,7 +6,7 @@ use super::private::Departure;
 use super::state::Hierarchy;
 use crate::seam::{Cause, Exit, Gate, Level, Way, Why};
 use fencepost_kernel::planted;
-use fencepost_kernel::{CoreId, LineAddr, WriteCause};
+use fencepost_kernel::{LineAddr, WriteCause};
 
 impl Hierarchy {
     /// Whether any cache or write-back buffer holds the line, or its data is under way between them.
@@ -16,11 +16,6 @@ impl Hierarchy {
             .find(line)
             .is_some_and(|at| lines.is_busy(at) || lines.holders(at).any(|p| self.private_state(p, line).is_some()));
         known || self.llc.tags.find(line).is_some() || waits(&self.llc.write_back, line) || self.parked_somewhere(line)
-    }
-    /// Whether a write-back of the line waits in some core's buffer.
-    #[inline]
-    fn parked_somewhere(&self, line: LineAddr) -> bool {
-        CoreId::all_in(self.parked).any(|c| self.cores[c.index()].waits_to_leave(line))
     }
 
     /// Whether some holder of the line may not write it to memory yet. A copy that already waits in a write-back buffer

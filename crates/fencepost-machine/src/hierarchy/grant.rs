@@ -156,7 +156,8 @@ impl Hierarchy {
         // A victim on its way to the second level is newer than what lies there.
         let waits = |d: &Departure| d.way.line == line && d.is_victim();
         let caught = c.write_back.iter().position(waits);
-        let fill = match (caught.and_then(|i| c.write_back.remove(i)), own) {
+        let caught = caught.map(|i| self.unpark(core, i));
+        let fill = match (caught, own) {
             (Some(d), _) => {
                 words = keeps.then_some(d.data.words);
                 Some(FillState {

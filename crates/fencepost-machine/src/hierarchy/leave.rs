@@ -58,8 +58,7 @@ impl Hierarchy {
             let core = private_core(from);
             let behind = self.cores[core.index()].waits_to_leave(way.line);
             if behind || out.may_leave(self, from, &way, why) != Gate::Go {
-                self.cores[core.index()].write_back.push_back(departure);
-                self.parked |= 1 << core.0;
+                self.park(core, departure);
                 return;
             }
         }
@@ -113,6 +112,31 @@ impl Hierarchy {
         let behind = core.map_or(u64::MAX, |c| (u64::MAX << c.0) << 1);
         CoreId::all_in(self.parked & behind).next()
     }
+    /// A line waits in a core's write-back buffer.
+    fn park(&mut self, core: CoreId, departure: Departure) {
+        *self.parked_lines.entry(departure.way.line).or_default() += 1;
+        self.cores[core.index()].write_back.push_back(departure);
+        self.parked |= 1 << core.0;
+    }
+    /// The line at a position of a core's write-back buffer waits there no longer.
+    pub(super) fn unpark(&mut self, core: CoreId, at: usize) -> Departure {
+        let d = self.cores[core.index()]
+            .write_back
+            .remove(at)
+            .expect("index is in range");
+        if let Some(n) = self.parked_lines.get_mut(&d.way.line) {
+            *n -= 1;
+            if *n == 0 {
+                self.parked_lines.remove(&d.way.line);
+            }
+        }
+        d
+    }
+    /// Whether a write-back of the line waits in some core's buffer.
+    #[inline]
+    pub(super) fn parked_somewhere(&self, line: LineAddr) -> bool {
+        self.parked != 0 && self.parked_lines.contains_key(&line)
+    }
     /// Lets lines go that wait in a core's write-back buffer and may leave now, oldest first, one line in order.
     pub(crate) fn drain_write_back(&mut self, out: &mut impl Outside, core: CoreId) {
         let mut i = 0;
@@ -124,10 +148,7 @@ impl Hierarchy {
                 i += 1;
                 continue;
             }
-            let d = self.cores[core.index()]
-                .write_back
-                .remove(i)
-                .expect("index is in range");
+            let d = self.unpark(core, i);
             self.go(out, d);
         }
         if self.cores[core.index()].write_back.is_empty() {

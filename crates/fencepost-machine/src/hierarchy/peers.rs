@@ -43,7 +43,8 @@ impl Hierarchy {
         (core, line, at): (CoreId, LineAddr, Entry),
         kind: Snoop,
     ) -> Option<(Cause, Option<CoreId>)> {
-        for p in CoreId::all_in(self.parked | self.bus.lines.holders_mask(at)) {
+        let waiting = if self.parked_somewhere(line) { self.parked } else { 0 };
+        for p in CoreId::all_in(waiting | self.bus.lines.holders_mask(at)) {
             let own = p == core;
             let waiting = &self.cores[p.index()].write_back;
             let blocks = |d: &Departure| d.way.line == line && !(own && kind == Snoop::Upgrade && !d.notify.is_empty());

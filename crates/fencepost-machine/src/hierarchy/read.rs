@@ -74,6 +74,10 @@ impl Hierarchy {
         out.schedule(at, Step::ReadSend(Side::of(line), ReadFor::Miss(core, miss)));
     }
 
+    /// Whether a line of persistent memory is being read in place of another.
+    pub(crate) fn is_read_for_another(&self, line: LineAddr) -> bool {
+        self.interfaces[Side::Pm as usize].redirected.contains(&line)
+    }
     /// What was read away from its home is there: it may be written over.
     fn redirected_read_done(&mut self, out: &mut impl Outside, side: Side, from: LineAddr) {
         let redirected = &mut self.interfaces[side as usize].redirected;

@@ -173,6 +173,8 @@ pub(crate) struct Hierarchy {
     pub(super) cores: Vec<Private>,
     /// Cores in whose write-back buffer something may wait, a bit each.
     pub(super) parked: u64,
+    /// Lines that wait there, with how many of each do.
+    pub(super) parked_lines: FxHashMap<LineAddr, u32>,
     pub(super) llc: SharedCache,
     pub(super) bus: Bus,
     pub(super) interfaces: [MemoryInterface; 2],
@@ -210,6 +212,7 @@ impl Hierarchy {
                 .map(|_| Private::new(&spec.l1, spec.l2.as_ref()))
                 .collect(),
             parked: 0,
+            parked_lines: FxHashMap::default(),
             blocked: vec![None; usize::from(spec.hw_threads())],
             llc: SharedCache {
                 tags: Tags::new(&spec.llc),

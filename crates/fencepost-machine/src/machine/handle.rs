@@ -161,6 +161,9 @@ impl Cx for Handle<'_> {
     fn durable_on_accept(&self) -> bool {
         self.sys.pm.controller.durable_on_accept()
     }
+    fn is_read_for_another(&self, line: LineAddr) -> bool {
+        self.hier.is_read_for_another(line)
+    }
     fn durable_together(&mut self, lines: &[(LineAddr, LineData)]) {
         let time = self.sys.now();
         for (i, (line, data)) in lines.iter().enumerate() {

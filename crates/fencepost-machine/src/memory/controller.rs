@@ -67,6 +67,8 @@ pub struct Controller {
     pub(super) drains: Vec<Drain>,
     /// When to look at them although nothing else happens.
     pub(super) drain_check: Ps,
+    /// A write has reached the medium since they were looked at.
+    pub(super) drains_moved: bool,
     /// When the first of what stands in queues by time (`transit`, `returning`, `forwarded`, `storing`) is due.
     pub(super) queues_due: Ps,
     /// The earliest time at which anything is due; kept up to date by everything that changes it.
@@ -116,6 +118,7 @@ impl Controller {
             watermarks: Watermarks::new(spec, (0..writes.queues()).map(|q| writes.capacity(q))),
             drains: Vec::new(),
             drain_check: NEVER,
+            drains_moved: false,
             queues_due: NEVER,
             next: NEVER,
             module: None,

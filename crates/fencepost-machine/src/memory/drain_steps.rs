@@ -29,6 +29,7 @@ impl Controller {
     }
     /// A write of `queue`, `accepted` in this place, is in the medium (or has become part of an older one).
     pub(super) fn count_drains(&mut self, queue: u8, accepted: u64) {
+        self.drains_moved = true;
         for d in &mut self.drains {
             let DrainScope::AcceptedSoFar(scope) = d.scope else {
                 continue;
@@ -48,7 +49,7 @@ impl Controller {
     }
     /// Reports the drains that are satisfied now, in the order in which they were asked for.
     pub(super) fn answer_drains(&mut self, out: &mut Vec<MemEvent>) {
-        self.drain_check = NEVER;
+        (self.drain_check, self.drains_moved) = (NEVER, false);
         let mut i = 0;
         while i < self.drains.len() {
             let d = self.drains[i];

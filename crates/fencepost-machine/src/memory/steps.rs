@@ -36,7 +36,7 @@ impl Controller {
             self.step_queues(now, out);
             self.look_at_queues();
         }
-        if self.drain_check < NEVER || !self.drains.is_empty() {
+        if self.drain_check < NEVER || self.drains_moved && !self.drains.is_empty() {
             self.answer_drains(out);
         }
         let (mut from, mut reached) = (0, now);

@@ -61,6 +61,9 @@ pub trait Cx {
     fn write_back_module(&mut self);
     /// Calls `Design::drained` with `tag` when the scope is satisfied (possibly at this very time, never recursively).
     fn when_drained(&mut self, scope: DrainScope, tag: u64);
+    /// Whether a line is being read in place of another ([`super::Design::read_from`]): what is there must stay until that is over.
+    /// [`Cx::write`] sees to that by itself.
+    fn is_read_for_another(&self, line: LineAddr) -> bool;
     /// Reads a line from memory on the design's behalf; `Design::read_done` follows.
     fn read(&mut self, line: LineAddr, tag: u64);
     /// Whether accepted writes are durable (persistent write queue, ADR).

@@ -6,7 +6,7 @@ use fencepost_run::run::run;
 /// What was wrong, `PROGRAM DESIGN MACHINE MEDIUM`, hardware threads, operations and seed, and settings.
 type Caught = (&'static str, &'static str, (u32, u32, u64), &'static str);
 
-const CAUGHT: [Caught; 8] = [
+const CAUGHT: [Caught; 9] = [
     (
         "the second level wrote its older bytes back behind a victim of the first",
         "random themis fgc pwq",
@@ -72,6 +72,16 @@ const CAUGHT: [Caught; 8] = [
         "hash broi themis nvm-2400",
         (4, 8, 24),
         "program.hash.buckets=3 program.hash.keys=12 program.hash.preload=4",
+    ),
+    (
+        "an entry of the non-volatile cache was written over while a line was read there",
+        "random kiln loc pwq",
+        (8, 30, 24_372_075_935),
+        "core.cores=8 l1.size=256B l1.ways=2 llc.size=512B llc.ways=2 core.rob=2 core.load_queue=1 core.store_queue=1 l1.mshrs=1 \
+         l1.writeback_buffer=1 llc.mshrs=1 llc.writeback_buffer=1 pm.controller.write_queue=1 pm.controller.read_queue=1 \
+         dram.controller.write_queue=1 dram.controller.read_queue=1 machine.log_area=1KiB core.fence_execution=serialize \
+         pm.media.channels=2 program.random.lines=6 program.random.words=4 program.random.flushes=10 program.random.fences=2 \
+         program.random.abort_percent=70 l2.size=256B l2.ways=4",
     ),
 ];
 

@@ -50,10 +50,13 @@ fn tag(entry: &Entry, order: Option<u64>) -> LineData {
 impl Array {
     /// A line of a transaction arrives; returns where its bytes lie.
     pub fn put(&mut self, cx: &mut dyn Cx, home: LineAddr, key: Key, order: Option<u64>, data: &LineData) -> LineAddr {
-        let slot = self.free.pop_first().unwrap_or_else(|| {
+        // What the cache is being asked for is not written over before it has answered.
+        let free = self.free.iter().find(|slot| !cx.is_read_for_another(data_line(**slot)));
+        let slot = free.copied().unwrap_or_else(|| {
             self.slots += 1;
             self.slots - 1
         });
+        self.free.remove(&slot);
         self.stamp += 1;
         let entry = Entry {
             home,
