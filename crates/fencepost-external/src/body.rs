@@ -189,16 +189,28 @@ impl Replay {
                 queues.insert(queue, bound);
             }
             TraceKind::Release { base, len } => m.release(base, len),
-            // What nothing was bound to holds nothing.
-            TraceKind::CommitQueue(queue) => m.commit_queue(queues.get(&queue).copied().unwrap_or(QueueId::DEFAULT)),
+            TraceKind::CommitQueue(queue) => {
+                // A queue to which nothing is bound holds nothing, but for the default one: what is bound to none is in that.
+                let queue = queues
+                    .get(&queue)
+                    .copied()
+                    .or((queue == QueueId::DEFAULT).then_some(queue));
+                queue.into_iter().for_each(|q| m.commit_queue(q));
+            }
             _ => {}
         }
     }
     fn access<M: Mem>(&self, m: &mut M, step: Step) {
         match step {
             Step::Wait(at, number) => {
+                let mut looks = 0u32;
                 while !self.done[number as usize].get() {
                     m.load_acquire(At::new(at));
+                    looks += 1;
+                    // One that has waited long looks less often, and so comes late by a fraction of that at most.
+                    if let Some(bit) = (looks / 16).checked_ilog2() {
+                        m.compute(Site(bit.min(12) as u16));
+                    }
                 }
             }
             Step::Load(at) => {

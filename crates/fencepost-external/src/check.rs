@@ -1,5 +1,6 @@
 //! The crash check of a log's run on a design: what is durable at its crash points, given to the user's recovery.
 
+use crate::in_flight::in_flight;
 use crate::log::Loaded;
 use crate::recovery::command::Recover;
 use crate::recovery::deadline::Deadlines;
@@ -35,6 +36,10 @@ pub struct LoggedCheck {
     pub points: u64,
     /// Crash points of the run: before each durable event, and at the end.
     pub points_total: u64,
+    /// Crash states covered with the writes in flight in other orders that the contract allows, of small runs.
+    pub in_flight_states: u128,
+    /// Whether those are all.
+    pub in_flight_complete: bool,
     /// Why recovery does not survive one of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -44,6 +49,9 @@ pub struct LoggedCheck {
     /// Operations begun and acknowledged there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crash: Option<[Vec<u32>; 2]>,
+    /// Lines of the program whose stores are lost there, where the writes in flight are in another order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
 }
 impl LoggedCheck {
     /// Whether the run is not crash-consistent, or the machine broke its contract.
@@ -78,9 +86,12 @@ pub(crate) fn check(
         conforms: order.is_ok(),
         points: 0,
         points_total: total,
+        in_flight_states: 0,
+        in_flight_complete: false,
         why: None,
         event: None,
         crash: None,
+        lost: Vec::new(),
     };
     let chosen = |n: u64| total <= request.points || n * request.points / total != (n + 1) * request.points / total;
     let threads = trace.threads as usize;
@@ -117,6 +128,14 @@ pub(crate) fn check(
         done += 1;
         if let Some(record) = record {
             media.set_line(record.line, &record.data);
+        }
+    }
+    if found.why.is_none() {
+        let flight = in_flight(contract, &loaded.log, report, trace, &mut runner, request.points)?;
+        (found.in_flight_states, found.in_flight_complete) = (flight.states, flight.complete);
+        if let Some(failed) = flight.failed {
+            found.why = Some(format!("with the writes in flight in another order: {}", failed.why));
+            (found.crash, found.lost) = (Some(failed.crash), failed.lost);
         }
     }
     Ok(found)

@@ -4,6 +4,7 @@
 mod body;
 mod check;
 mod emulated;
+mod in_flight;
 mod log;
 mod marks;
 mod places;

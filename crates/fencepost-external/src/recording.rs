@@ -14,6 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub(crate) struct Noted {
     pub(crate) number: u64,
+    /// Whether it was written down later than it happened: it is before the event of its number.
+    pub(crate) late: bool,
     pub(crate) thread: u32,
     /// Instructions of the thread since its event before.
     pub(crate) work: u64,
@@ -64,6 +66,10 @@ pub(crate) struct Recording {
     pub(crate) exited: BTreeSet<u32>,
     /// System calls that the emulator does not have.
     pub(crate) missing: BTreeSet<String>,
+    /// Lines that were accessed before recording began, the newest last: process, vCPU, lines.
+    pub(crate) warm: Vec<(usize, u32, String)>,
+    /// The threads of processes' vCPUs; of several, the first.
+    pub(crate) vcpus: BTreeMap<(usize, u32), u32>,
 }
 
 impl Recording {
@@ -95,7 +101,7 @@ impl Recording {
                 recording.line(line).ok_or_else(damaged)?;
             }
         }
-        recording.events.sort_by_key(|e| e.number);
+        recording.events.sort_by_key(|e| (e.number, !e.late));
         let first = |k: &usize| (*k, shared.files[*k].first_length.load(Ordering::Relaxed));
         recording.first_lengths = recording.lengths.keys().map(first).collect();
         Ok(recording)
@@ -104,7 +110,7 @@ impl Recording {
         let process = self.processes.len().checked_sub(1)?;
         let (word, rest) = line.split_once(' ')?;
         match word {
-            "e" => {
+            "e" | "late" => {
                 let mut parts = rest.splitn(4, ' ');
                 let mut number = || parts.next()?.parse::<u64>().ok();
                 let (order, thread, work) = (number()?, number()?, number()?);
@@ -112,6 +118,7 @@ impl Recording {
                 self.processes[process].events += 1;
                 self.events.push(Noted {
                     number: order,
+                    late: word == "late",
                     thread: thread as u32,
                     work,
                     what: what.to_owned(),
@@ -157,12 +164,29 @@ impl Recording {
             "exited" => {
                 self.exited.insert(rest.parse().ok()?);
             }
+            "warm" => {
+                let (vcpu, lines) = rest.split_once(' ')?;
+                self.warm.push((process, vcpu.parse().ok()?, lines.to_owned()));
+            }
+            "vcpu" => {
+                let (vcpu, thread) = rest.split_once(' ')?;
+                let vcpu = (process, vcpu.parse().ok()?);
+                self.vcpus.entry(vcpu).or_insert(thread.parse().ok()?);
+            }
             "missing" => {
                 self.missing.insert(rest.to_owned());
             }
             _ => return None,
         }
         Some(())
+    }
+}
+
+impl Recording {
+    /// The thread that a vCPU ran; where that has no events, one of the same process that has, or none.
+    pub(crate) fn thread_of(&self, process: usize, vcpu: u32) -> Option<u32> {
+        let of_process = || self.vcpus.range((process, 0)..(process + 1, 0)).next().map(|v| *v.1);
+        self.vcpus.get(&(process, vcpu)).copied().or_else(of_process)
     }
 }
 

@@ -92,7 +92,21 @@ impl Layout {
         for (file, offset, value) in &recording.initial {
             let _ = writeln!(text, "initial pm+{:#x} {value:#x}", self.place(*file, *offset));
         }
+        for (process, vcpu, lines) in &recording.warm {
+            if let Some(thread) = recording.thread_of(*process, *vcpu) {
+                let lines: String = lines.split(' ').map(|l| self.warm(l)).collect();
+                let _ = writeln!(text, "{thread} warm{lines}");
+            }
+        }
         text
+    }
+    /// Lines in a row, `f0+0x40*3`, as the log has them.
+    fn warm(&self, lines: &str) -> String {
+        let (at, count) = lines.split_at(lines.find('*').unwrap_or(lines.len()));
+        match address(at) {
+            Some((file, offset)) => format!(" pm+{:#x}{count}", self.place(file, offset)),
+            None => format!(" {lines}"),
+        }
     }
     /// An event as lines of the log; of all events in their order.
     pub(crate) fn event(&mut self, event: &Noted) -> Vec<String> {
@@ -237,6 +251,7 @@ mod tests {
     fn recording(events: &[&str]) -> Recording {
         let noted = |(i, what): (usize, &&str)| Noted {
             number: i as u64,
+            late: false,
             thread: 0,
             work: 0,
             what: (*what).to_owned(),
@@ -272,6 +287,22 @@ mod tests {
         assert_eq!(lines, wanted);
         let head = layout.head(&recording, &["/a/pool".into(), "/a/side".into()]);
         assert_eq!(head, "file 0x0 100 pool\nfile 0x3000 16 side\ninitial pm+0x0 0x1111\n");
+    }
+    #[test]
+    fn lines_accessed_before_are_of_the_threads_that_ran_there() {
+        let mut recording = recording(&["store f1+0x0 1"]);
+        let warm = |process, vcpu, lines: &str| (process, vcpu, lines.to_owned());
+        recording.warm = vec![
+            warm(0, 0, "f1+0x40*3 0x1000"),
+            warm(0, 1, "0x2000*2"),
+            warm(0, 2, "f0+0x0"),
+            warm(1, 0, "0x3000"),
+        ];
+        recording.vcpus = [((0, 1), 0), ((0, 2), 1)].into();
+        let head = Layout::of(&recording).head(&recording, &["/a/pool".into(), "/a/side".into()]);
+        // One without events is taken for another of its process; a process without any is in no cache of the log's.
+        let wanted = "0 warm pm+0x1040*3 0x1000\n0 warm 0x2000*2\n1 warm pm+0x0\n";
+        assert!(head.ends_with(&format!("initial pm+0x0 0x1111\n{wanted}")), "{head}");
     }
     /// A length is a word; what is cut off stays until the file is longer again, and is zero then.
     #[test]

@@ -6,6 +6,7 @@ use crate::log::{load, texts};
 use crate::marks::{Marks, warnings};
 use crate::translate::translate;
 use fencepost_contract::recorded::RecordedLog;
+use fencepost_kernel::{HwThread, LineAddr};
 use fencepost_machine::{Counters, Machine, Workload};
 use fencepost_run::config::Resolved;
 use fencepost_run::host::{Host, Stopwatch};
@@ -14,6 +15,7 @@ use fencepost_run::outcome::stalls;
 use fencepost_run::request::Request;
 use fencepost_run::simulate::{build_design, refuse, warning};
 use fencepost_run::{BadInput, LabError};
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -106,7 +108,7 @@ pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
         initial: log.initial.clone(),
         threads: body::bodies(&translated, dialect),
         sites: body::sites(),
-        resident: Vec::new(),
+        resident: resident(log),
         warm_up: 0,
         record: request.check.is_some(),
     };
@@ -142,6 +144,20 @@ pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
     })
 }
 
+/// What is in the caches when the log begins: each line once, where it was accessed last.
+fn resident(log: &RecordedLog) -> Vec<(HwThread, LineAddr)> {
+    let mut known = FxHashSet::default();
+    let mut lines: Vec<_> = log
+        .warm
+        .iter()
+        .rev()
+        .filter(|(_, line)| known.insert(*line))
+        .copied()
+        .collect();
+    lines.reverse();
+    lines
+}
+
 fn note(resolved: &Resolved, log: &RecordedLog, between: u64) -> String {
     let dialect = resolved.dialect();
     let names = |fences: &[fencepost_kernel::Fence]| match fences {
@@ -159,12 +175,16 @@ fn note(resolved: &Resolved, log: &RecordedLog, between: u64) -> String {
         0 => "the log counts no instructions between its events: none are simulated".to_owned(),
         n => format!("{n} instructions between events, as the log counts them"),
     };
+    let warm = match resident(log).len() {
+        0 => String::new(),
+        n => format!("; caches begin with {n} lines that were accessed before"),
+    };
     let transactions = match Marks::of(log).operations_are_transactions(dialect) {
         true => "; each operation is a hardware transaction",
         false => "",
     };
     format!(
-        "flushes become {flush}, fences {}, acknowledgements {}{transactions}; {counted}",
+        "flushes become {flush}, fences {}, acknowledgements {}{transactions}; {counted}{warm}",
         names(dialect.order),
         names(dialect.durable)
     )

@@ -9,7 +9,7 @@ use crate::guest;
 use crate::guest_recorder::Recorder;
 use crate::threads;
 use crate::work::KEPT;
-use fencepost_native::record::{Effect, Event, Mapping, View, call_name, effect};
+use fencepost_native::record::{Effect, Event, Mapping, View, arity, call_name, effect};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -24,6 +24,10 @@ const O_TRUNC: u64 = 0o1000;
 const O_ACCMODE: u64 = 3;
 const ENOSYS: i64 = -38;
 const SYNCFS: i64 = 306;
+/// `rt_sigsuspend` and `pause`, which fail when a signal has come.
+const SLEEPS: [i64; 2] = [130, 34];
+/// `accept`, `accept4`.
+const ACCEPTS: [i64; 2] = [43, 288];
 const PAGE: u64 = 4096;
 
 /// Whether `clone` and the like start a process, and not a thread.
@@ -198,7 +202,11 @@ impl Recorder {
         }
         if !failed {
             self.settle(number, &pending.arguments, pending.waiting, result as u64);
+        }
+        if !failed || SLEEPS.contains(&number) {
             self.takes_over(vcpu, number, pending.arguments);
+        }
+        if !failed {
             self.succeeded(vcpu, number, effect, &pending, result as u64);
         }
         // What a thread asks of the system is where others may come in, too.
@@ -216,9 +224,9 @@ impl Recorder {
                 self.may_begin_later(result as u32);
             }
             Effect::Maps => self.mapped(vcpu, number, result, arguments),
-            Effect::Unmaps => self.remap(|m| m.remove(first, second.next_multiple_of(PAGE))),
+            Effect::Unmaps => self.remap(|m| m.remove(first, second.next_multiple_of(PAGE)), None),
             Effect::Remaps => self.remapped(vcpu, arguments, result),
-            Effect::Attaches => self.remap(|m| m.remove(result, PAGE)),
+            Effect::Attaches => self.remap(|m| m.remove(result, PAGE), None),
             Effect::SyncsMemory => self.synced_memory(vcpu, arguments),
             Effect::SyncsFile => {
                 if let Some(k) = self.files.of(first).filter(|k| self.files.touched(*k)) {
@@ -236,11 +244,15 @@ impl Recorder {
             Effect::Fills => self.filled(vcpu, &[(second, result)]),
             Effect::FillsPieces => self.filled(vcpu, &guest::first(&guest::pieces(second, third), result)),
             Effect::Stores | Effect::Awaits => {
+                if ACCEPTS.contains(&number) {
+                    self.accepted(result);
+                }
                 if effect == Effect::Awaits && result != 0 {
                     self.look(vcpu, threads::end_of(result as u32));
                 }
                 let inner = self.lock();
-                let there = arguments.iter().any(|a| inner.mappings.find(*a).is_some());
+                let mut given = arguments.iter().take(arity(number));
+                let there = given.any(|a| inner.mappings.find(*a).is_some());
                 drop(inner);
                 let there = there || guest::message_pieces(number, second).iter().any(|p| self.is_mapped(*p));
                 if there {
@@ -296,7 +308,10 @@ impl Recorder {
                 let path = std::fs::read_link(descriptor(fd)).unwrap_or_default();
                 self.tell_once(&format!("beside mapped {}\n", path.display()));
             }
-            self.remap(|m| m.remove(start, length));
+            self.remap(|m| m.remove(start, length), None);
+            if flags & SHARED_KINDS != 2 && access & WRITE != 0 {
+                self.shares(start, length, shared.then_some((fd, offset)));
+            }
             return;
         };
         self.touch(number, file, fd);
@@ -306,22 +321,25 @@ impl Recorder {
         if std::fs::metadata(descriptor(fd)).is_ok_and(|m| !m.is_file()) {
             self.tell(&self.files.reaches(file, offset + length));
         }
-        self.remap(|m| {
-            m.add(Mapping {
-                start,
-                length,
-                file,
-                offset,
-                view: View::Shared,
-            });
-        });
+        let mapping = Mapping {
+            start,
+            length,
+            file,
+            offset,
+            view: View::Shared,
+        };
+        self.remap(|m| m.remove(start, length), Some(mapping));
     }
     fn remapped(&self, vcpu: u32, [from, old, new, flags, ..]: [u64; 6], to: u64) {
         const DONTUNMAP: u64 = 4;
         let (old, new) = (old.next_multiple_of(PAGE), new.next_multiple_of(PAGE));
         self.lock().code.forget();
         // With an old length of 0 the mapping is there twice.
-        self.remap(|m| m.relocate((from, old), (to, new), old == 0 || flags & DONTUNMAP != 0));
+        self.remap(
+            |m| m.relocate((from, old), (to, new), old == 0 || flags & DONTUNMAP != 0),
+            None,
+        );
+        self.moves_shared(to, new);
         let found = self.lock().mappings.find(to).map(|m| m.file);
         if let Some(file) = found.filter(|k| self.files.is_used(*k)) {
             self.note(vcpu, &Event::LengthSync(file), &self.call_place());

@@ -78,6 +78,10 @@ pub(crate) fn value(at: u64, bytes: u64) -> u64 {
         n => value & ((1 << (n * 8)) - 1),
     }
 }
+/// Two bytes at an even address; 0 if they are not there.
+pub(crate) fn half(at: u64) -> u16 {
+    (word(at) >> (at % 8 * 8)) as u16
+}
 /// The aligned word of the guest at an address that it, or the system for it, has just accessed; 0 if it is no longer there.
 pub(crate) fn word(address: u64) -> u64 {
     read(address & !7).unwrap_or(0)

@@ -1,19 +1,16 @@
-//! The state of a recording, and what its memory callbacks do. What system calls do is in [`crate::calls`].
+//! The state of a recording, and its journal. What memory callbacks do is in [`crate::accesses`], what system calls do in [`crate::calls`].
 
 use crate::code::Code;
 use crate::files::Files;
-use crate::guest::{value, word};
-use crate::met::{Met, may_be_met};
+use crate::met::Met;
 use crate::options::Options;
 use crate::place::Place;
-use crate::recent::is_new;
 use crate::registers;
-use fencepost_native::record::{Class, Event, FAILED, Journal, Mappings, Operand, Shared, pieces};
-use std::cell::Cell;
+use fencepost_native::record::{Clocks, Event, FAILED, Journal, LastStores, Mapping, Mappings, Shared, Touched};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A recording in progress.
 pub(crate) struct Recorder {
@@ -24,9 +21,13 @@ pub(crate) struct Recorder {
     /// The persistent files.
     pub files: Files,
     /// Lowest and highest address of a mapping of one.
-    span: [AtomicU64; 2],
+    pub span: [AtomicU64; 2],
     /// The same of words that the system clears when threads end.
     pub ends: [AtomicU64; 2],
+    /// Lowest and highest address of volatile memory that processes share.
+    pub among: [AtomicU64; 2],
+    /// Who stored to words of volatile memory last.
+    pub stores: OnceLock<LastStores>,
     inner: Mutex<Inner>,
 }
 /// What changes, for the thread whose turn it is.
@@ -34,6 +35,12 @@ pub(crate) struct Inner {
     journal: Option<Journal>,
     /// Where the persistent files are mapped.
     pub mappings: Mappings,
+    /// Where volatile memory lies that processes share, by the addresses that it has for all of them.
+    pub among: Mappings,
+    /// What threads have seen in words of it.
+    pub seen: HashMap<(u32, u64), u64>,
+    /// The other ends of Unix sockets, by their inodes.
+    pub peers: HashMap<u64, u64>,
     threads: HashMap<u32, u32>,
     /// Where code comes from.
     pub code: Code,
@@ -44,21 +51,21 @@ pub(crate) struct Inner {
     /// Words that the system clears when threads end, and the threads.
     pub ends: HashMap<u64, u32>,
     /// Words at which threads meet.
-    met: Met,
+    pub met: Met,
+    /// What threads come after, by what is recorded.
+    pub clocks: Clocks,
+    /// Lines accessed before recording begins, where volatile memory matters.
+    pub touched: Option<Touched>,
     /// Number of this process among those recorded, from 1.
     process: u32,
-}
-
-thread_local! {
-    /// Whether this thread has written something back for which it has not waited.
-    static AWAITED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Threads that a log can tell apart.
 const MOST_THREADS: u32 = 256;
 
 /// Bytes of a cache line.
-const LINE: u64 = 64;
+pub(crate) const LINE: u64 = 64;
+
 impl Recorder {
     /// Joins a recording.
     pub(crate) fn join(folder: &Path) -> Result<Recorder, String> {
@@ -75,12 +82,17 @@ impl Recorder {
         let mut inner = Inner {
             journal: None,
             mappings: Mappings::new(),
+            among: Mappings::new(),
+            seen: HashMap::new(),
+            peers: HashMap::new(),
             threads: HashMap::new(),
             code: Code::default(),
             said: HashSet::new(),
             operations: HashMap::new(),
             ends: HashMap::new(),
             met: Met::default(),
+            clocks: Clocks::default(),
+            touched: options.volatile.then(Touched::default),
             process,
         };
         inner.begin(&options)?;
@@ -90,6 +102,8 @@ impl Recorder {
             options,
             span: [AtomicU64::new(u64::MAX), AtomicU64::new(0)],
             ends: [AtomicU64::new(u64::MAX), AtomicU64::new(0)],
+            among: [AtomicU64::new(u64::MAX), AtomicU64::new(0)],
+            stores: OnceLock::new(),
             inner: Mutex::new(inner),
         })
     }
@@ -104,6 +118,10 @@ impl Recorder {
         inner.threads.clear();
         inner.operations.clear();
         inner.met = Met::default();
+        inner.seen.clear();
+        inner.clocks = Clocks::default();
+        inner.touched = self.options.volatile.then(Touched::default);
+        Recorder::is_numbered(None);
         inner.code.tell_again();
         // The parent's journal stays its own.
         let begun = inner.begin(&self.options);
@@ -113,100 +131,19 @@ impl Recorder {
             Err(why) => self.fail(&why),
         }
     }
-    fn may_be_persistent(&self, address: u64, bytes: u64) -> bool {
-        address + bytes > self.span[0].load(Relaxed) && address < self.span[1].load(Relaxed)
-    }
-    /// Changes where files are mapped.
-    pub(crate) fn remap(&self, change: impl FnOnce(&mut Mappings)) {
+    /// Changes where memory is mapped: first what was there, then perhaps persistent files.
+    pub(crate) fn remap(&self, change: impl Fn(&mut Mappings), add: Option<Mapping>) {
         let mut inner = self.lock();
+        change(&mut inner.among);
         change(&mut inner.mappings);
+        add.into_iter().for_each(|m| inner.mappings.add(m));
         let (from, to) = inner.mappings.span();
         self.span[0].store(from, Relaxed);
         self.span[1].store(to, Relaxed);
     }
 
-    /// After a memory access.
-    pub(crate) fn memory(&self, vcpu: u32, store: bool, bytes: u64, address: u64, place: &Place) {
-        self.take();
-        let (atomic, several) = (place.class == Class::Atomic, self.shared.several.load(Relaxed) != 0);
-        if self.may_be_persistent(address, bytes) {
-            if store || several {
-                self.access(vcpu, store, bytes, address, place);
-            }
-        } else if several && !store && address >= self.ends[0].load(Relaxed) && address <= self.ends[1].load(Relaxed) {
-            self.may_join(vcpu, address);
-        } else if atomic && store && (several || AWAITED.get()) {
-            // For what is on its way to memory an atomic is a fence, with one thread too.
-            let (at, value) = (self.own(address), word(address));
-            self.lock().met.at(address, vcpu);
-            self.write(vcpu, place, &Event::Meet(at, value));
-        } else {
-            let met = several && may_be_met(address) && self.lock().met.is_news(address, vcpu, store);
-            if met || self.options.volatile && self.records() && is_new(address / LINE) {
-                self.plain(vcpu, store, address, place);
-            }
-        }
-        if atomic && store && AWAITED.replace(false) {
-            self.shared.persisted();
-        }
-        self.count_turn(atomic && store && several);
-    }
-    /// A plain access to volatile memory.
-    fn plain(&self, vcpu: u32, store: bool, address: u64, place: &Place) {
-        let at = self.own(address);
-        let event = if store {
-            Event::Keep(at, word(address))
-        } else {
-            Event::Look(at)
-        };
-        self.write(vcpu, place, &event);
-    }
-    fn access(&self, vcpu: u32, store: bool, bytes: u64, address: u64, place: &Place) {
-        for (at, width) in pieces(address, bytes) {
-            let Some((file, offset)) = self.lock().mappings.persistent(at) else {
-                continue;
-            };
-            if store && place.class == Class::NonTemporal {
-                AWAITED.set(true);
-            }
-            let event = match (store, place.class) {
-                (true, Class::Atomic) => Event::Atomic(file, offset, word(at)),
-                (true, class) => Event::Store {
-                    file,
-                    offset,
-                    value: value(at, width),
-                    bytes: width as u8,
-                    non_temporal: class == Class::NonTemporal,
-                },
-                (false, _) => Event::Load(file, offset),
-            };
-            self.write(vcpu, place, &event);
-        }
-    }
-    /// At a fence.
-    pub(crate) fn fence(&self, vcpu: u32, name: &'static str, place: &Place) {
-        self.take();
-        let awaited = AWAITED.replace(false);
-        if awaited {
-            self.before_durable();
-        }
-        self.write(vcpu, place, &Event::Fence(name));
-        if awaited {
-            self.shared.persisted();
-        }
-    }
-    /// At a flush.
-    pub(crate) fn flush(&self, vcpu: u32, name: &'static str, operand: &Operand, place: &Place) {
-        self.take();
-        let address = registers::address(operand, place.next);
-        let found = self.lock().mappings.persistent(address);
-        if let Some((file, offset)) = found {
-            AWAITED.set(true);
-            self.before_durable();
-            self.write(vcpu, place, &Event::Flush(name, file, offset));
-        }
-    }
-    fn write(&self, vcpu: u32, place: &Place, event: &Event) {
+    /// Writes an event of an instruction, in the region of interest.
+    pub(crate) fn write(&self, vcpu: u32, place: &Place, event: &Event) {
         self.touches(event);
         if !self.records() {
             return;
@@ -237,12 +174,12 @@ impl Recorder {
         }
         self.note(vcpu, event, &name);
     }
-    /// An address of volatile memory of this process: every process has its own.
-    fn own(&self, address: u64) -> u64 {
-        address ^ u64::from(self.lock().process - 1) << 32
+    /// An address of volatile memory of this process: every process has its own, but for what they share.
+    pub(crate) fn own(&self, address: u64) -> u64 {
+        self.lock().own(address)
     }
     /// Whether events count now.
-    fn records(&self) -> bool {
+    pub(crate) fn records(&self) -> bool {
         let shared = self.shared;
         shared.begun.load(Relaxed) != 0 && shared.ended.load(Relaxed) == 0 && shared.inside.load(Relaxed) != 0
     }
@@ -258,6 +195,7 @@ impl Recorder {
             None => {
                 let new = self.shared.threads.fetch_add(1, Relaxed);
                 inner.threads.insert(vcpu, new);
+                Recorder::is_numbered(Some(new));
                 let acknowledges = self.options.acknowledge.is_some();
                 if acknowledges {
                     inner.operations.insert(vcpu, 0);
@@ -269,11 +207,17 @@ impl Recorder {
                 if new > 0 {
                     self.begun(vcpu);
                 }
+                self.saw_early(vcpu, new);
+                if self.options.volatile {
+                    self.tell_warmth();
+                    self.tell(&format!("vcpu {vcpu} {new}\n"));
+                }
                 inner = self.lock();
                 new
             }
         };
         let (number, work) = (self.shared.events.fetch_add(1, Relaxed), self.work());
+        inner.meets(thread, event, number);
         let modules = inner.code.untold_modules();
         let done = inner.append(&format!("{modules}e {number} {thread} {work} {event} @{place}\n"));
         drop(inner);
@@ -336,10 +280,30 @@ impl Inner {
         self.journal = Some(journal);
         Ok(())
     }
+    /// An address of volatile memory of this process: every process has its own, but for what they share.
+    pub(crate) fn own(&self, address: u64) -> u64 {
+        match self.among.find(address) {
+            Some(m) => m.offset + (address - m.start),
+            None => address ^ u64::from(self.process - 1) << 32,
+        }
+    }
+    /// An event at which threads may meet.
+    fn meets(&mut self, thread: u32, event: &Event, number: u64) {
+        match *event {
+            Event::Meet(at, _) => {
+                self.clocks.takes_over(thread, at);
+                self.clocks.hands_on(thread, at, number);
+            }
+            Event::Keep(at, _) => self.clocks.hands_on(thread, at, number),
+            Event::Look(at) => self.clocks.takes_over(thread, at),
+            _ => {}
+        }
+    }
     /// A thread ends: its vCPU may be another's after it.
     pub(crate) fn forget(&mut self, vcpu: u32) {
         self.threads.remove(&vcpu);
         self.met.forget(vcpu);
+        self.seen.retain(|(other, _), _| *other != vcpu);
     }
     fn append(&mut self, lines: &str) -> Result<(), String> {
         let Some(journal) = &mut self.journal else {

@@ -11,7 +11,8 @@
 //! programs that they execute are recorded, too. One thread of all of them runs at a time and hands on after some memory
 //! accesses and in system calls, so the events are in one total order that the machine really executed. Loads of
 //! persistent memory, and atomics on volatile memory, are recorded once there are several threads: contracts need to know
-//! where they met; so are plain accesses to words that atomics have accessed. Locks made of plain accesses alone are not seen.
+//! where they met; so are plain accesses to words that atomics have accessed, and plain loads that see another thread's plain store
+//! after which their thread does not come already, and accesses to volatile memory that processes share.
 //!
 //! With `image=FILE,reads=FILE` instead (`offset=N,image=FILE` for each file of several) it notes which bytes of the image the program reads before it
 //! has stored them itself; with `input=FILE,output=FILE,folder=FOLDER` added it does so for one image after another, see `served.rs`.
@@ -20,11 +21,14 @@
 
 #![allow(unsafe_code, reason = "an interface of C")]
 
+mod accesses;
+mod among;
 mod calls;
 mod code;
 mod contents;
 mod executed;
 mod files;
+mod flags;
 mod gap;
 mod guest;
 mod guest_recorder;
@@ -33,6 +37,7 @@ mod marks;
 mod met;
 mod observer;
 mod options;
+mod peers;
 mod place;
 mod qemu;
 mod recent;
@@ -43,6 +48,7 @@ mod turns;
 mod unwind;
 mod waiting;
 mod warm;
+mod warmth;
 mod work;
 
 use fencepost_native::record::{Class, classify};

@@ -4,7 +4,7 @@
 //! every `read`. Whatever else could have read the image (another process, another thread, a system call that is not known)
 //! makes it "everything"; see [`fencepost_native::record::Reads`].
 
-use fencepost_native::record::{Call, Mapping, Mappings, Reads, View, call, reads_all};
+use fencepost_native::record::{Call, Mapping, Mappings, Reads, View, arity, call, reads_all};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -128,7 +128,7 @@ impl Observer {
                 own_memory.then(|| "it reads its own memory as a file".to_owned())
             }
             Call::Memory => self
-                .points_there(&inner.mappings, arguments)
+                .points_there(&inner.mappings, number, arguments)
                 .then(|| format!("system call {number} is given an address of the image")),
             Call::WritePieces => self
                 .names_pieces(&inner.mappings, arguments)
@@ -148,9 +148,10 @@ impl Observer {
         let position = (call(number) == Call::Read).then(|| position(arguments[0])).flatten();
         inner.under_way = (arguments, position);
     }
-    fn points_there(&self, mappings: &Mappings, arguments: [u64; 6]) -> bool {
+    fn points_there(&self, mappings: &Mappings, number: i64, arguments: [u64; 6]) -> bool {
         let mut there = arguments
             .into_iter()
+            .take(arity(number))
             .filter(|a| self.may_be_image(*a, a.wrapping_add(1)));
         there.any(|a| mappings.find(a).is_some())
     }

@@ -134,6 +134,9 @@ impl<'l> Fields<'l> {
     }
     pub(super) fn address(&mut self, ranges: &[Persistent]) -> Result<Addr, LogError> {
         let word = self.next("an address")?;
+        self.parse_address(word, ranges)
+    }
+    pub(super) fn parse_address(&self, word: &str, ranges: &[Persistent]) -> Result<Addr, LogError> {
         if let Some(offset) = word.strip_prefix("pm+") {
             let offset = self.parse_number(offset, "an offset")?;
             return match offset {

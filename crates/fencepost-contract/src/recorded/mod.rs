@@ -20,6 +20,8 @@
 //! 0 sfence                            # also mfence, dmb, dmb.st, dsb, pcommit, persist-barrier, new-strand
 //! 0 sync  0x7f0000000000 4096         # the system said that the range is durable (`msync`, `fsync`), and has fenced
 //! 0 work 120                          # thread 0 executed 120 instructions since its last line
+//! 0 warm 0x7f0000000000*8 0x1000      # before the log begins thread 0 accessed these lines last, the newest last: 8 from the first on, one
+//!                                     # at the second
 //! durable 0x7f0000000000 : 0=1        # a line became durable; word 0 (of 8) holds 1, the rest is as it was
 //! durable 0x7f0000000080 at 250ns cause eviction : 0=#3   # or name the store: the third one of the log
 //! 0 end 0                             # operation 0 has executed ...
@@ -71,6 +73,7 @@ mod header;
 mod lines;
 mod parse;
 mod pmemcheck;
+mod warm;
 mod write;
 
 pub use error::LogError;
@@ -79,11 +82,11 @@ pub use parse::{parse, parse_over};
 pub use pmemcheck::{from_pmemcheck, is_pmemcheck};
 pub use write::write;
 
-use write::write_with;
+use write::{warm_text, write_with};
 
 use crate::conform::{ConformReport, Demands, Given, Refusal, conform_given};
 use crate::contracts::Contract;
-use fencepost_kernel::{Addr, HwThread, Image, PersistRecord, StoreId, Trace};
+use fencepost_kernel::{Addr, HwThread, Image, LineAddr, PersistRecord, StoreId, Trace};
 
 /// A parsed log.
 #[derive(Clone, Debug)]
@@ -106,6 +109,8 @@ pub struct RecordedLog {
     pub persistent_bytes: u64,
     /// Files that persistent memory consists of, where the log names them.
     pub files: Vec<PersistentFile>,
+    /// Lines that threads accessed before the log begins, the newest last: what caches hold then.
+    pub warm: Vec<(HwThread, LineAddr)>,
 }
 
 /// A file whose content is a range of persistent memory.
@@ -166,7 +171,7 @@ impl RecordedLog {
             let at = f.length_at.map(|at| format!(" length {at:#x}")).unwrap_or_default();
             format!("file {:#x} {} {}{at}\n", f.offset, f.length, f.name)
         });
-        let files: String = files.collect();
+        let files = files.collect::<String>() + &warm_text(&self.warm);
         write_with(&self.trace, &self.records, &self.initial, &origin).replacen('\n', &format!("\n{files}"), 1)
     }
     /// Number of stores to persistent memory. Without any there is nothing to judge.

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use std::panic::Location;
 
 const HARDWARE_WORDS: [&str; 5] = ["durable", "accepted", "persistent", "initial", "file"];
-const THREAD_WORDS: [&str; 16] = [
+const THREAD_WORDS: [&str; 17] = [
     "store",
     "nt",
     "load",
@@ -27,6 +27,7 @@ const THREAD_WORDS: [&str; 16] = [
     "release",
     "commit-queue",
     "work",
+    "warm",
     "sync",
 ];
 
@@ -94,6 +95,7 @@ impl Parser {
             work: Vec::new(),
             persistent_bytes: 0,
             files: Vec::new(),
+            warm: Vec::new(),
         };
         let (memory, media) = (initial.clone().track_writers(), initial.clone().track_writers());
         Parser {
@@ -170,6 +172,9 @@ impl Parser {
                 instructions: f.small("a number of instructions")?,
             });
             return Ok(());
+        }
+        if word == "warm" {
+            return self.warm(thread, f);
         }
         let kind = match word {
             "store" | "nt" => TraceKind::Store(self.store(number, thread, word == "nt", source, f)?),

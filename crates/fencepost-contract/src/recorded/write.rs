@@ -1,7 +1,7 @@
 //! Writing the text format.
 
 use super::fields::{CAUSES, FLUSHES, word_of};
-use fencepost_kernel::{Addr, Image, PersistRecord, StoreId, Trace, TraceEvent, TraceKind};
+use fencepost_kernel::{Addr, HwThread, Image, LineAddr, PersistRecord, StoreId, Trace, TraceEvent, TraceKind};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
@@ -157,4 +157,20 @@ fn event_line(
             words(text, &r.data.by, number)
         }
     }
+}
+
+/// Lines that were accessed before, in the words of the format.
+pub(super) fn warm_text(lines: &[(HwThread, LineAddr)]) -> String {
+    let mut text = String::new();
+    for of_thread in lines.chunk_by(|a, b| a.0 == b.0) {
+        let _ = write!(text, "{} warm", of_thread[0].0.0);
+        for run in of_thread.chunk_by(|a, b| a.1.0 + 1 == b.1.0) {
+            let _ = write!(text, " {}", run[0].1.base());
+            if run.len() > 1 {
+                let _ = write!(text, "*{}", run.len());
+            }
+        }
+        text.push('\n');
+    }
+    text
 }

@@ -71,6 +71,7 @@ mod tests {
     fn an_operation_ends_where_the_files_are_left_alone() {
         let event = |thread: u32, work: u64, what: &str| Noted {
             number: 0,
+            late: false,
             thread,
             work,
             what: what.into(),

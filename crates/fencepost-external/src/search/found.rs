@@ -2,9 +2,11 @@
 
 use crate::log::Loaded;
 use crate::recovery::image::Base;
+use crate::search::apart::apart;
 use crate::search::nested::{Interrupted, Twice};
 use crate::search::replay_image::ImageId;
 use crate::search::request::ExternalRequest;
+use crate::target::Target;
 use fencepost_contract::explore::Deviation;
 use fencepost_contract::images::ImageWitness;
 use fencepost_contract::recorded::{Origin, RecordedLog};
@@ -102,6 +104,9 @@ pub struct ExternalWitness {
     pub missing_unread: Option<usize>,
     /// Whether no state of this failure point with fewer deviating stores fails (all were tried).
     pub smallest: bool,
+    /// Two threads of which the log does not say that they met, where the state is there only if they did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apart: Option<String>,
     /// Operations begun and acknowledged per thread when the power failed.
     pub begun: Vec<u32>,
     /// As `begun`.
@@ -176,6 +181,10 @@ pub(crate) fn tell(
         stacks: stacks(log, &telling),
         newest: w.newest.map(|s| log.name(s)),
         smallest: w.smallest,
+        apart: matches!(request.target, Target::Design { .. })
+            .then(|| apart(log, &w.missing, w.event))
+            .flatten()
+            .map(|pair| not_met(log, pair)),
         begun: w.crash.begun.clone(),
         acked: w.crash.acked.clone(),
         log_line: w
@@ -214,6 +223,19 @@ pub(crate) fn tell_twice(request: &ExternalRequest, loaded: &Loaded, twice: &Twi
     }
     told.smallest = second.smallest;
     told
+}
+
+/// What it means that two threads were not seen to meet.
+fn not_met(log: &RecordedLog, (before, after): (StoreId, StoreId)) -> String {
+    let thread = |s: StoreId| log.trace.store(s).thread.0;
+    format!(
+        "thread {} made {} before thread {} made {}, and the log has no meeting of the two between: if they met \
+         by datagrams, in a handler of signals or by plain accesses on a stack, which are not seen, this state cannot be",
+        thread(before),
+        log.name(before),
+        thread(after),
+        log.name(after)
+    )
 }
 
 /// The stacks of stores, each once.

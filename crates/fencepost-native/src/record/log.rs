@@ -45,7 +45,7 @@ pub enum Event {
 }
 
 /// The format has 40 bits for volatile addresses.
-fn volatile(address: u64) -> u64 {
+pub fn volatile(address: u64) -> u64 {
     address & 0xff_ffff_fff8
 }
 

@@ -1,5 +1,7 @@
 //! Recording a native program.
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod arity;
 mod calls;
 mod decode;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -15,26 +17,32 @@ mod ranges;
 mod reads;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod schedule;
+mod seen;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod shared;
+mod touched;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod turn;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod waits;
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub use arity::arity;
 pub use calls::{Call, call, reads_all};
 pub use decode::{Class, Operand, Register, classify};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use effects::{Effect, call_name, effect};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use journal::{Journal, read_journal};
-pub use log::{Event, pieces};
+pub use log::{Event, pieces, volatile};
 pub use ranges::{Mapping, Mappings};
 pub use reads::{Reads, View};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use schedule::Schedule;
+pub use seen::{Clocks, LastStore, LastStores};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use shared::{FAILED, MOST_FILES, Shared, SharedFile};
+pub use touched::{Place, Touched};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use turn::{Turn, Woken};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

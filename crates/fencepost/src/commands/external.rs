@@ -166,6 +166,9 @@ fn failing(w: &ExternalWitness) -> String {
     for stack in &w.stacks {
         let _ = writeln!(t, "stack: {stack}");
     }
+    if let Some(apart) = &w.apart {
+        let _ = writeln!(t, "note: {apart}");
+    }
     if let Some(n) = w.missing_unread.filter(|n| *n > 0) {
         let _ = writeln!(t, "lost, but not read by recovery: {n} stores");
     }
@@ -252,11 +255,22 @@ fn run_text(r: &LoggedRun) -> String {
             },
             c.contract
         );
-        if let (Some(why), Some(event), Some([begun, acked])) = (&c.why, c.event, &c.crash) {
+        if c.in_flight_states > 0 {
+            let all = if c.in_flight_complete { " (all)" } else { "" };
+            let n = c.in_flight_states;
+            let _ = writeln!(t, "writes in flight in other orders: {n} crash states covered{all}");
+        }
+        if let (Some(why), Some([begun, acked])) = (&c.why, &c.crash) {
+            let when = c
+                .event
+                .map_or_else(String::new, |e| format!(" after durable event {e}"));
             let _ = writeln!(
                 t,
-                "  power fails after durable event {event}, begun {begun:?}, acknowledged {acked:?} operations: {why}"
+                "  power fails{when}, begun {begun:?}, acknowledged {acked:?} operations: {why}"
             );
+            if !c.lost.is_empty() {
+                let _ = writeln!(t, "  lost: {}", c.lost.join(", "));
+            }
         }
     }
     t

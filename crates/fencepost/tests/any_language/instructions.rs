@@ -50,12 +50,30 @@ fn what_threads_hand_on_is_kept_on_every_design() {
         return;
     };
     f.write("handed.c", include_str!("programs/handed.c"));
-    for meet in ["LOCK", "SPIN", "FLAG", "SEMAPHORE", "PIPE", "JOIN", "FILES"] {
+    f.write("sent.c", include_str!("programs/sent.c"));
+    let of = |program: &'static str, name: &'static str| move |meet: &'static str| (program, name, meet);
+    let handed = [
+        "LOCK",
+        "SPIN",
+        "FLAG",
+        "PLAIN",
+        "SEMAPHORE",
+        "PIPE",
+        "SOCKETS",
+        "TCP",
+        "COUNTER",
+        "JOIN",
+        "FILES",
+    ];
+    let shared = ["SHARED", "SHARED_LOCK"];
+    let sent = ["SEMAPHORE", "QUEUE", "NAMED_QUEUE", "SIGNAL", "NAMED_SOCKET"];
+    let handed = handed.into_iter().chain(shared).map(of("handed", "MEET"));
+    for (program, name, meet) in handed.chain(sent.map(of("sent", "MEANS"))) {
         for (twin, status) in [("-DRIGHT", 0), ("", 1)] {
             f.must(&format!(
-                "rm -f pool; cc -g -O1 -pthread -DMEET={meet} {twin} -o handed handed.c"
+                "rm -f pool; cc -g -O1 -pthread -D{name}={meet} {twin} -o {program} {program}.c"
             ));
-            let o = record(&f, "--schedules 2 --pm pool -o logs -- ./handed");
+            let o = record(&f, &format!("--schedules 2 --pm pool -o logs -- ./{program}"));
             assert_eq!(code(&o), 0, "{meet}: {}", text(&o));
             for target in ["--contract px86", "-d delegated", "-d epoch", "-d broi"] {
                 let o = f.sh(&format!(
@@ -63,7 +81,11 @@ fn what_threads_hand_on_is_kept_on_every_design() {
                 ));
                 // In the order of one run the late record may come in time on x86, which keeps it in order with nothing.
                 let may = status == 1 && target.starts_with("--");
-                assert!(code(&o) == status || may, "{meet} {twin}, {target}: {}", text(&o));
+                assert!(
+                    code(&o) == status || may,
+                    "{program}, {meet} {twin}, {target}: {}",
+                    text(&o)
+                );
             }
         }
     }
