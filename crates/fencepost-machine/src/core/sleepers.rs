@@ -37,7 +37,7 @@ impl HardwareThread {
         for i in self.stores.positions() {
             let Some(s) = self.stores.get(i).copied() else { continue };
             let StoreState::Refused(cause) = s.state else { continue };
-            // Somebody has read the line since: it would be taken from him before the design is asked.
+            // Another cache has the line since: it would be taken from there before the design is asked.
             if s.op.kind == OpKind::NtStore && out.held(s.line()) {
                 continue;
             }
