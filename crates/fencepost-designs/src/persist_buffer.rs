@@ -7,7 +7,8 @@
 
 use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{
-    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, StatInfo, Way, Why, Write, WriteId,
+    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, ReadAnswer, StatInfo, Statistics, Way, Why, Write,
+    WriteId,
 };
 use std::collections::VecDeque;
 
@@ -158,11 +159,9 @@ impl<R: PersistOrder> Design for PersistBuffer<R> {
             false => Exit::Down,
         }
     }
-    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> bool {
-        self.waiting.iter().any(|w| w.line == line)
-    }
-    fn supplied(&self, line: LineAddr) -> Option<LineData> {
-        self.waiting.iter().rev().find(|w| w.line == line).map(|w| w.data)
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> ReadAnswer {
+        let newest = self.waiting.iter().rev().find(|w| w.line == line);
+        newest.map_or(ReadAnswer::Pass, |w| ReadAnswer::SupplyBytes(w.data))
     }
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, _: &Write) {
         self.out.retain(|(out, _)| *out != id);
@@ -176,8 +175,11 @@ impl<R: PersistOrder> Design for PersistBuffer<R> {
         self.send(cx);
         self.is_empty()
     }
-    fn causes(&self) -> &'static [StatInfo] {
-        self.rule.causes()
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            causes: self.rule.causes(),
+            ..Statistics::default()
+        }
     }
 }
 

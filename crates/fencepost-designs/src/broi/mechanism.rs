@@ -12,8 +12,8 @@ use fencepost_kernel::{HwThread, LineAddr, LineData};
 use fencepost_machine::memory::{ModuleSpec, Scheduler};
 use fencepost_machine::network::Protocol;
 use fencepost_machine::seam::{
-    Access, ControllerParts, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, NetworkPort, QueuePlan, Snoop,
-    SnoopAnswer, StatInfo, Way, Why, Write, WriteId,
+    Access, ControllerParts, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, NetworkPort, QueuePlan, ReadAnswer,
+    Snoop, SnoopAnswer, StatInfo, Statistics, Way, Why, Write, WriteId,
 };
 use std::rc::Rc;
 
@@ -205,7 +205,7 @@ impl Design for Broi {
     fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
         self.front.leaving(cx, from, way, why)
     }
-    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> bool {
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> ReadAnswer {
         self.front.read_missed(line)
     }
     fn queue_freed(&mut self, cx: &mut dyn Cx, queue: u8) {
@@ -241,8 +241,8 @@ impl Design for Broi {
         self.schedule(cx);
         self.front.tracker.is_empty()
     }
-    fn stats(&self) -> &'static [StatInfo] {
-        &ALL
+    fn statistics(&self) -> Statistics {
+        Statistics::of(&ALL)
     }
     fn broken_rule(&self) -> Option<String> {
         let entry = self.tally.overfull.get()?;

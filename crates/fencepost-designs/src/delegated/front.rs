@@ -12,7 +12,7 @@ use crate::persist_path::{PersistPath, Waiting};
 use fencepost_kernel::ledger::LedgerKind;
 use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Ps, planted};
 use fencepost_machine::seam::{
-    Access, Cause, Cx, Epoch, Exit, Gate, Instr, Level, Snoop, SnoopAnswer, Way, Why, WriteId,
+    Access, Cause, Cx, Epoch, Exit, Gate, Instr, Level, ReadAnswer, Snoop, SnoopAnswer, Way, Why, WriteId,
 };
 use std::collections::VecDeque;
 
@@ -301,8 +301,11 @@ impl Front {
         Exit::Down
     }
     /// Whether a buffer has the bytes of a line that missed every cache.
-    pub fn read_missed(&self, line: LineAddr) -> bool {
-        line.is_persistent() && self.tracker.holds(line)
+    pub fn read_missed(&self, line: LineAddr) -> ReadAnswer {
+        match line.is_persistent() && self.tracker.holds(line) {
+            true => ReadAnswer::Supply,
+            false => ReadAnswer::Pass,
+        }
     }
 
     // ---- turns on the path

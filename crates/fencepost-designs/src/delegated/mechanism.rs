@@ -8,8 +8,8 @@ use fencepost_kernel::{HwThread, LineAddr, LineData};
 use fencepost_machine::memory::ModuleSpec;
 use fencepost_machine::network::Protocol;
 use fencepost_machine::seam::{
-    Access, ControllerParts, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, NetworkPort, QueuePlan, Snoop,
-    SnoopAnswer, StatInfo, Way, Why, Write, WriteId,
+    Access, ControllerParts, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, NetworkPort, QueuePlan, ReadAnswer,
+    Snoop, SnoopAnswer, Statistics, Way, Why, Write, WriteId,
 };
 
 /// The one write queue of this design.
@@ -112,7 +112,7 @@ impl Design for Delegated {
     fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
         self.front.leaving(cx, from, way, why)
     }
-    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> bool {
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> ReadAnswer {
         self.front.read_missed(line)
     }
     fn queue_freed(&mut self, cx: &mut dyn Cx, queue: u8) {
@@ -137,8 +137,8 @@ impl Design for Delegated {
         self.schedule(cx);
         self.front.tracker.is_empty()
     }
-    fn stats(&self) -> &'static [StatInfo] {
-        COUNTERS
+    fn statistics(&self) -> Statistics {
+        Statistics::of(COUNTERS)
     }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let refused = self.front.path.refuses(QUEUE);

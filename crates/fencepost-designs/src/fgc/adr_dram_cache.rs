@@ -113,7 +113,7 @@ impl Design for Adr {
             Instr::Flush(line, flush) => self.flushes.flush(cx, hw_thread, line, flush),
             Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hw_thread),
             Instr::Locked => self.flushes.fence(hw_thread),
-            _ => Gate::Go,
+            Instr::Fence(_) => Gate::Go,
         }
     }
     fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {

@@ -42,7 +42,7 @@ use fencepost_kernel::params::{ParamError, Params as _};
 use fencepost_kernel::{Dialect, Fence, Flush, HwThread, LineAddr, LineData, Logging, Ps};
 use fencepost_machine::memory::ModuleSpec;
 use fencepost_machine::seam::{
-    Cause, ControllerParts, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId,
+    Cause, ControllerParts, Cx, Design, DrainScope, Gate, Hooks, Instr, Statistics, Write, WriteId,
 };
 use std::collections::VecDeque;
 
@@ -273,7 +273,7 @@ impl Design for GlobalCommit {
             Instr::Fence(Fence::Pcommit) if !cx.durable_on_accept() => self.pcommit(cx, hw_thread),
             Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hw_thread),
             Instr::Locked => self.flushes.fence(hw_thread),
-            _ => Gate::Go,
+            Instr::Fence(_) => Gate::Go,
         }
     }
     fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
@@ -325,11 +325,11 @@ impl Design for GlobalCommit {
     fn drain(&mut self, _: &mut dyn Cx) -> bool {
         self.flushes.idle() && self.closed.is_none()
     }
-    fn stats(&self) -> &'static [StatInfo] {
-        COUNTERS
-    }
-    fn histograms(&self) -> &'static [StatInfo] {
-        HISTOGRAMS
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            histograms: HISTOGRAMS,
+            ..Statistics::of(COUNTERS)
+        }
     }
     fn broken_rule(&self) -> Option<String> {
         self.broken.clone()

@@ -9,7 +9,7 @@ use crate::info::MachineShape;
 use fencepost_kernel::{Bytes, HwThread, LineAddr, LineData, QueueId, Span, planted};
 use fencepost_machine::memory::{LineRange, ModuleSpec, RegisterWrite};
 use fencepost_machine::seam::{
-    Bound, ControllerParts, Cx, Design, Gate, Hooks, Instr, QueuePlan, StatInfo, Write, WriteId,
+    Bound, ControllerParts, Cx, Design, Gate, Hooks, Instr, QueuePlan, Ranges, Statistics, Write, WriteId,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -79,35 +79,6 @@ impl PerTask {
             params,
         }
     }
-    /// `PersistenceCommit`. What the default queue holds may be in a volatile cache of the module, which is written back then.
-    fn commit(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, queue: u8) -> Gate {
-        match self.commits.ask(cx, hw_thread, queue, queue == 0) {
-            Err(cause) => Gate::Wait(cause),
-            Ok(took) => {
-                cx.count(COMMITS, 1);
-                cx.sample(COMMIT_TIME, took.0);
-                Gate::Go
-            }
-        }
-    }
-    /// `PersistenceRelease`. The last release of a range waits until its queue holds no write, so that none is left that the
-    /// module would take for another queue's.
-    fn release(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, span: Span) -> Gate {
-        let change = self.changes[hw_thread.index()];
-        let last = || self.allocations.last(span).map(|queue| Change::Release(span, queue));
-        let Some(change @ Change::Release(_, queue)) = change.or_else(last) else {
-            self.allocations.release(span);
-            return Gate::Go;
-        };
-        self.changes[hw_thread.index()] = Some(change);
-        match self.commits.ask(cx, hw_thread, queue, false) {
-            Err(cause) => Gate::Wait(cause),
-            Ok(_) => {
-                self.changes[hw_thread.index()] = None;
-                Gate::Go
-            }
-        }
-    }
     /// The queue is closed and holds no write: registers can change, and then it opens.
     fn settled(&mut self, cx: &mut dyn Cx, settled: Option<Settled>) {
         let Some(Settled { hw_thread, queue }) = settled else {
@@ -167,6 +138,9 @@ impl Design for PerTask {
             ..Hooks::default()
         }
     }
+    fn ranges(&mut self) -> Option<&mut dyn Ranges> {
+        Some(self)
+    }
     fn controller(&self, machine: &ModuleSpec) -> ControllerParts {
         let entries = match machine.entries {
             0 => self.params.module_entries,
@@ -194,30 +168,7 @@ impl Design for PerTask {
             Instr::Flush(line, flush) => self.flushes.flush(cx, hw_thread, line, flush),
             Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hw_thread),
             Instr::Locked => self.flushes.fence(hw_thread),
-            Instr::CommitQueue(queue) if queue.0 <= self.params.queues => self.commit(cx, hw_thread, queue.0),
-            Instr::Release(span) => self.release(cx, hw_thread, span),
-            _ => Gate::Go,
-        }
-    }
-    /// `PersistenceMalloc`: the operating system chooses the queue and writes the registers of both controllers. Before, no write
-    /// to the range may be left in the default queue: the module would take it for one of the new queue.
-    fn bind(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, span: Span) -> Bound {
-        if self.changes[hw_thread.index()].is_none() {
-            if let Some(queue) = self.allocations.again(span) {
-                return Bound::To(queue);
-            }
-            if self.allocations.choose(span, hw_thread).is_none() {
-                cx.count(NOT_BOUND, 1);
-                return Bound::To(QueueId::DEFAULT);
-            }
-            self.changes[hw_thread.index()] = Some(Change::Bind(span, QueueId::DEFAULT));
-        }
-        match self.commits.ask(cx, hw_thread, 0, false) {
-            Err(cause) => Bound::Wait(cause),
-            Ok(_) => match self.changes[hw_thread.index()].take() {
-                Some(Change::Bind(_, queue)) => Bound::To(queue),
-                _ => Bound::To(QueueId::DEFAULT),
-            },
+            Instr::Fence(_) => Gate::Go,
         }
     }
     fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
@@ -248,11 +199,11 @@ impl Design for PerTask {
     fn drain(&mut self, _: &mut dyn Cx) -> bool {
         self.flushes.idle()
     }
-    fn stats(&self) -> &'static [StatInfo] {
-        COUNTERS
-    }
-    fn histograms(&self) -> &'static [StatInfo] {
-        HISTOGRAMS
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            histograms: HISTOGRAMS,
+            ..Statistics::of(COUNTERS)
+        }
     }
     fn broken_rule(&self) -> Option<String> {
         let credits = self.credits.borrow();
@@ -260,5 +211,61 @@ impl Design for PerTask {
     }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         self.commits.explain(hw_thread)
+    }
+}
+
+impl Ranges for PerTask {
+    /// `PersistenceMalloc`: the operating system chooses the queue and writes the registers of both controllers. Before, no write
+    /// to the range may be left in the default queue: the module would take it for one of the new queue.
+    fn bind(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, span: Span) -> Bound {
+        if self.changes[hw_thread.index()].is_none() {
+            if let Some(queue) = self.allocations.again(span) {
+                return Bound::To(queue);
+            }
+            if self.allocations.choose(span, hw_thread).is_none() {
+                cx.count(NOT_BOUND, 1);
+                return Bound::To(QueueId::DEFAULT);
+            }
+            self.changes[hw_thread.index()] = Some(Change::Bind(span, QueueId::DEFAULT));
+        }
+        match self.commits.ask(cx, hw_thread, 0, false) {
+            Err(cause) => Bound::Wait(cause),
+            Ok(_) => match self.changes[hw_thread.index()].take() {
+                Some(Change::Bind(_, queue)) => Bound::To(queue),
+                _ => Bound::To(QueueId::DEFAULT),
+            },
+        }
+    }
+    /// `PersistenceCommit`. What the default queue holds may be in a volatile cache of the module, which is written back then.
+    fn commit(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, queue: QueueId) -> Gate {
+        if queue.0 > self.params.queues {
+            return Gate::Go;
+        }
+        match self.commits.ask(cx, hw_thread, queue.0, queue == QueueId::DEFAULT) {
+            Err(cause) => Gate::Wait(cause),
+            Ok(took) => {
+                cx.count(COMMITS, 1);
+                cx.sample(COMMIT_TIME, took.0);
+                Gate::Go
+            }
+        }
+    }
+    /// `PersistenceRelease`. The last release of a range waits until its queue holds no write, so that none is left that the
+    /// module would take for another queue's.
+    fn release(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, span: Span) -> Gate {
+        let change = self.changes[hw_thread.index()];
+        let last = || self.allocations.last(span).map(|queue| Change::Release(span, queue));
+        let Some(change @ Change::Release(_, queue)) = change.or_else(last) else {
+            self.allocations.release(span);
+            return Gate::Go;
+        };
+        self.changes[hw_thread.index()] = Some(change);
+        match self.commits.ask(cx, hw_thread, queue, false) {
+            Err(cause) => Gate::Wait(cause),
+            Ok(_) => {
+                self.changes[hw_thread.index()] = None;
+                Gate::Go
+            }
+        }
     }
 }

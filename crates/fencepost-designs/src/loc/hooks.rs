@@ -6,10 +6,10 @@ use super::lines::{Line, Moving};
 use super::stats;
 use super::store::{Durable, Store};
 use super::tables::Phase;
-use fencepost_kernel::{HwThread, LineAddr, LineData, WriteCause};
+use fencepost_kernel::{HwThread, LineAddr, LineData, TxId, WriteCause};
 use fencepost_machine::seam::{
-    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Place, Recovery, StatInfo, TxStart, Way, Why, Write,
-    WriteId,
+    Access, Cause, Cx, Design, Exit, Gate, Hooks, Level, Place, ReadAnswer, Recovery, Statistics, Transactions,
+    TxStart, Versions, Way, Why, Write, WriteId,
 };
 
 /// Whether home writes of this cause were counted when they began: the caches' and the design's own.
@@ -31,29 +31,11 @@ impl<S: Store> Design for Engine<S> {
             ..Hooks::default()
         }
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
-        match instr {
-            Instr::TxCommit(id) => self.commit_asked(cx, hw_thread, id),
-            Instr::TxAbort(id) => self.abort_asked(cx, hw_thread, id),
-            Instr::TxFlush => self.flush_asked(cx, hw_thread),
-            _ => Gate::Go,
-        }
+    fn transactions(&mut self) -> Option<&mut dyn Transactions> {
+        Some(self)
     }
-    fn tx_begin(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> TxStart {
-        if self.tables.phase == Phase::Open && self.tables.full() {
-            cx.count(stats::TABLE_FULL, 1);
-            self.maybe_close(cx);
-            self.checkpoint_if_needed(cx);
-        }
-        let executes = match self.tables.phase {
-            Phase::Open => true,
-            Phase::InPlace => self.store.overlaps(),
-            Phase::Gathering | Phase::Logging => false,
-        };
-        if !executes || self.tables.full() {
-            return TxStart::Wait(Cause::WindowFull);
-        }
-        TxStart::Go(self.tables.txs.begin(hw_thread))
+    fn versions(&mut self) -> Option<&mut dyn Versions> {
+        Some(self)
     }
     fn may_access(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, access: Access) -> Gate {
         let moving = access == Access::Store && self.tables.lines.get(&line).is_some_and(|l| l.moving == Moving::Home);
@@ -80,21 +62,6 @@ impl<S: Store> Design for Engine<S> {
             *meta = (key % (1 << 20)) as u32;
         }
     }
-    /// A committed version that the log does not have yet keeps its bytes; anything else may be overwritten.
-    fn place(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, way: &Way) -> Place {
-        if !way.line.is_persistent() || self.tables.txs.active(hw_thread).is_none() {
-            return Place::Here;
-        }
-        match self.tables.versions(way.line).last() {
-            Some(v) if v.captured.is_none() && !self.tables.has_active_owner(v) => {}
-            _ => return Place::Here,
-        }
-        let level = Level::L1(cx.core_of(hw_thread));
-        let last = self.tables.lines.get_mut(&way.line).and_then(|l| l.chain.last_mut());
-        last.expect("a version is there").frozen = Some((level, way.meta));
-        Place::Fork
-    }
-
     fn may_leave(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
         let logs = from == Level::Llc && why == Why::Replaced && way.line.is_persistent();
         if !logs || !self.store.refuses() || self.tables.may_go_home(way.line) {
@@ -134,24 +101,14 @@ impl<S: Store> Design for Engine<S> {
     fn cleaned(&mut self, cx: &mut dyn Cx, _: HwThread, tag: u64, found: Option<&LineData>) {
         self.clean_ended(cx, LineAddr(tag), found.is_some());
     }
-    fn read_missed(&mut self, cx: &mut dyn Cx, _: HwThread, line: LineAddr) -> bool {
+    fn read_missed(&mut self, cx: &mut dyn Cx, _: HwThread, line: LineAddr) -> ReadAnswer {
         let taken = self.tables.versions(line).last().and_then(|v| v.captured.as_ref());
         let supplies = taken.is_some_and(|c| self.store.supplies(c));
-        if supplies {
-            cx.count(stats::READS_BUFFERED, 1);
+        if !supplies {
+            return ReadAnswer::Pass;
         }
-        supplies
-    }
-    fn read_from(&mut self, cx: &mut dyn Cx, line: LineAddr) -> LineAddr {
-        let newest = self.tables.lines.get(&line).and_then(|l| Some((l, l.chain.last()?)));
-        // A version that has reached the controller on its way home is answered there.
-        let arrived = |l: &Line| l.arrived == l.homing.len();
-        let logged = newest.filter(|(l, v)| v.order.is_none() || l.homing.back() != Some(&v.order) || !arrived(l));
-        let at = logged.and_then(|(_, v)| v.captured.as_ref()).and_then(|c| c.at);
-        if at.is_some() {
-            cx.count(stats::READS_LOGGED, 1);
-        }
-        at.unwrap_or(line)
+        cx.count(stats::READS_BUFFERED, 1);
+        ReadAnswer::Supply
     }
     fn accepted(&mut self, _: &mut dyn Cx, _: WriteId, write: &Write) {
         if write.cause.is_log() {
@@ -186,9 +143,6 @@ impl<S: Store> Design for Engine<S> {
         self.pump(cx);
         self.pump_home(cx);
     }
-    fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, _: LineAddr, data: &LineData) {
-        self.log_read(cx, LineAddr(tag), data);
-    }
     /// Timers are the store's alone.
     fn timer(&mut self, cx: &mut dyn Cx, _: u64) {
         self.store.timer(&self.tables, cx);
@@ -205,8 +159,8 @@ impl<S: Store> Design for Engine<S> {
     fn recover(&self, memory: &mut Recovery<'_>) {
         self.store.recover(memory);
     }
-    fn stats(&self) -> &'static [StatInfo] {
-        stats::COUNTERS
+    fn statistics(&self) -> Statistics {
+        Statistics::of(stats::COUNTERS)
     }
     fn broken_rule(&self) -> Option<String> {
         self.store.broken_rule()
@@ -228,5 +182,64 @@ impl<S: Store> Design for Engine<S> {
             self.explain_home(),
             self.store.explain(),
         ))
+    }
+}
+
+impl<S: Store> Transactions for Engine<S> {
+    fn begin(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> TxStart {
+        if self.tables.phase == Phase::Open && self.tables.full() {
+            cx.count(stats::TABLE_FULL, 1);
+            self.maybe_close(cx);
+            self.checkpoint_if_needed(cx);
+        }
+        let executes = match self.tables.phase {
+            Phase::Open => true,
+            Phase::InPlace => self.store.overlaps(),
+            Phase::Gathering | Phase::Logging => false,
+        };
+        if !executes || self.tables.full() {
+            return TxStart::Wait(Cause::WindowFull);
+        }
+        TxStart::Go(self.tables.txs.begin(hw_thread))
+    }
+    fn commit(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tx: TxId) -> Gate {
+        self.commit_asked(cx, hw_thread, tx)
+    }
+    fn abort(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tx: TxId) -> Gate {
+        self.abort_asked(cx, hw_thread, tx)
+    }
+    fn flush(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> Gate {
+        self.flush_asked(cx, hw_thread)
+    }
+}
+
+impl<S: Store> Versions for Engine<S> {
+    /// A committed version that the log does not have yet keeps its bytes; anything else may be overwritten.
+    fn place(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, way: &Way) -> Place {
+        if !way.line.is_persistent() || self.tables.txs.active(hw_thread).is_none() {
+            return Place::Here;
+        }
+        match self.tables.versions(way.line).last() {
+            Some(v) if v.captured.is_none() && !self.tables.has_active_owner(v) => {}
+            _ => return Place::Here,
+        }
+        let level = Level::L1(cx.core_of(hw_thread));
+        let last = self.tables.lines.get_mut(&way.line).and_then(|l| l.chain.last_mut());
+        last.expect("a version is there").frozen = Some((level, way.meta));
+        Place::Fork
+    }
+    fn read_from(&mut self, cx: &mut dyn Cx, line: LineAddr) -> LineAddr {
+        let newest = self.tables.lines.get(&line).and_then(|l| Some((l, l.chain.last()?)));
+        // A version that has reached the controller on its way home is answered there.
+        let arrived = |l: &Line| l.arrived == l.homing.len();
+        let logged = newest.filter(|(l, v)| v.order.is_none() || l.homing.back() != Some(&v.order) || !arrived(l));
+        let at = logged.and_then(|(_, v)| v.captured.as_ref()).and_then(|c| c.at);
+        if at.is_some() {
+            cx.count(stats::READS_LOGGED, 1);
+        }
+        at.unwrap_or(line)
+    }
+    fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, _: LineAddr, data: &LineData) {
+        self.log_read(cx, LineAddr(tag), data);
     }
 }

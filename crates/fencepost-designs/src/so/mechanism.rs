@@ -5,7 +5,9 @@ use super::params::{PcommitPolicy, SoFault, SoParams};
 use crate::info::MachineShape;
 use crate::sync_flush::{Asked, SyncFlushes};
 use fencepost_kernel::{Fence, Flush, HwThread, LineAddr, LineData, Ps, WriteCause, planted};
-use fencepost_machine::seam::{Cause, CleanKind, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId};
+use fencepost_machine::seam::{
+    Cause, CleanKind, Cx, Design, DrainScope, Gate, Hooks, Instr, Statistics, Write, WriteId,
+};
 
 /// What a timer or a clean of this design means; packed with the hardware thread into the tag.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -261,7 +263,7 @@ impl Design for So {
             Instr::Fence(Fence::Pcommit) => self.pcommit(cx, hw_thread),
             Instr::Fence(f) if f.properties().orders_stores => self.fence(cx, hw_thread, f),
             Instr::Locked => self.fence(cx, hw_thread, Fence::Mfence),
-            _ => Gate::Go,
+            Instr::Fence(_) => Gate::Go,
         }
     }
     fn cleaned(&mut self, cx: &mut dyn Cx, _: HwThread, tag: u64, found: Option<&LineData>) {
@@ -345,8 +347,8 @@ impl Design for So {
         }
         self.hw_threads.iter().all(|h| h.flushes == 0 && h.commits == 0)
     }
-    fn stats(&self) -> &'static [StatInfo] {
-        COUNTERS
+    fn statistics(&self) -> Statistics {
+        Statistics::of(COUNTERS)
     }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let h = self.hw_threads.get(hw_thread.index())?;

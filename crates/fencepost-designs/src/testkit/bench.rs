@@ -192,7 +192,9 @@ impl<D: Design> Bench<D> {
     pub fn finish_read(&mut self) {
         let (line, tag) = self.cx.reads.remove(0);
         let data = self.cx.coherent(line);
-        self.design.read_done(&mut self.cx, tag, line, &data);
+        if let Some(versions) = self.design.versions() {
+            versions.read_done(&mut self.cx, tag, line, &data);
+        }
     }
 
     // ---- running to the end

@@ -4,7 +4,9 @@
 use super::bench::Bench;
 use super::outgoing::{Outgoing, tell};
 use fencepost_kernel::{CoreId, HwThread, LineAddr, WriteCause};
-use fencepost_machine::seam::{CleanKind, Cx as _, Design, Exit, Gate, Level, Snoop, SnoopAnswer, Way, Why};
+use fencepost_machine::seam::{
+    CleanKind, Cx as _, Design, Exit, Gate, Level, ReadAnswer, Snoop, SnoopAnswer, Way, Why,
+};
 use std::collections::BTreeMap;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -341,13 +343,11 @@ impl Hierarchy {
 
     /// A read that missed every cache: the design supplies the line, or memory must hold its newest bytes.
     fn read_memory<D: Design>(&mut self, bench: &mut Bench<D>, hw_thread: HwThread, line: LineAddr) {
-        if bench.hooks.reads && bench.design.read_missed(&mut bench.cx, hw_thread, line) {
+        if bench.hooks.reads && bench.design.read_missed(&mut bench.cx, hw_thread, line) != ReadAnswer::Pass {
             return self.check_supplied(bench, line);
         }
-        let from = match bench.hooks.reads {
-            true => bench.design.read_from(&mut bench.cx, line),
-            false => line,
-        };
+        let versions = bench.design.versions().filter(|_| bench.hooks.versions);
+        let from = versions.map_or(line, |v| v.read_from(&mut bench.cx, line));
         let found = self.outgoing.newest(from).unwrap_or_else(|| bench.cx.in_memory(from));
         if line.is_persistent() && found.words != bench.cx.coherent(line).words {
             let why = format!(

@@ -1,10 +1,10 @@
-//! A design that logs every hook call and passes it on.
+//! A design that logs every hook call and passes it on; what the design brings along is handed out as it is.
 
-use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Span};
+use fencepost_kernel::{Fence, HwThread, LineAddr, LineData};
 use fencepost_machine::memory::ModuleSpec;
 use fencepost_machine::seam::{
-    Access, Bound, ControllerParts, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, NetworkPort, Place,
-    Recovery, Snoop, SnoopAnswer, StatInfo, TxStart, Way, Why, Write, WriteId,
+    Access, ControllerParts, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, NetworkPort, Ranges, ReadAnswer,
+    Recovery, Snoop, SnoopAnswer, Statistics, Transactions, Versions, Way, Why, Write, WriteId,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,18 +29,12 @@ hooks! {
     Queued,
     /// `instr`
     Instr,
-    /// `tx_begin`
-    TxBegin,
-    /// `bind`
-    Bind,
     /// `nt_store`
     NtStore,
     /// `may_access`
     MayAccess,
     /// `performed`
     Performed,
-    /// `place`
-    Place,
     /// `snooped`
     Snooped,
     /// `may_leave`
@@ -59,18 +53,14 @@ hooks! {
     QueueFreed,
     /// `drained`
     Drained,
-    /// `read_done`
-    ReadDone,
     /// `timer`
     Timer,
     /// `drain`
     Drain,
     /// `recover`
     Recover,
-    /// `stats`
-    Stats,
-    /// `histograms`
-    Histograms,
+    /// `statistics`
+    Statistics,
     /// `explain`
     Explain,
 }
@@ -112,6 +102,15 @@ impl<D: Design> Design for HookRecorder<D> {
     fn network_port(&mut self) -> Option<&mut dyn NetworkPort> {
         self.inner.network_port()
     }
+    fn transactions(&mut self) -> Option<&mut dyn Transactions> {
+        self.inner.transactions()
+    }
+    fn versions(&mut self) -> Option<&mut dyn Versions> {
+        self.inner.versions()
+    }
+    fn ranges(&mut self) -> Option<&mut dyn Ranges> {
+        self.inner.ranges()
+    }
     fn fence(&self, kind: Fence) -> FenceAction {
         self.inner.fence(kind)
     }
@@ -122,14 +121,6 @@ impl<D: Design> Design for HookRecorder<D> {
     fn queued(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) {
         self.saw(Hook::Queued);
         self.inner.queued(cx, hw_thread, instr);
-    }
-    fn tx_begin(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> TxStart {
-        self.saw(Hook::TxBegin);
-        self.inner.tx_begin(cx, hw_thread)
-    }
-    fn bind(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, range: Span) -> Bound {
-        self.saw(Hook::Bind);
-        self.inner.bind(cx, hw_thread, range)
     }
     fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, mask: u8) -> Gate {
         self.saw(Hook::NtStore);
@@ -151,10 +142,6 @@ impl<D: Design> Design for HookRecorder<D> {
         self.saw(Hook::Performed);
         self.inner.performed(cx, hw_thread, line, access, now, meta);
     }
-    fn place(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, way: &Way) -> Place {
-        self.saw(Hook::Place);
-        self.inner.place(cx, hw_thread, way)
-    }
     fn snooped(&mut self, cx: &mut dyn Cx, by: HwThread, line: LineAddr, kind: Snoop) -> SnoopAnswer {
         self.saw(Hook::Snooped);
         self.inner.snooped(cx, by, line, kind)
@@ -171,7 +158,7 @@ impl<D: Design> Design for HookRecorder<D> {
         self.saw(Hook::Cleaned);
         self.inner.cleaned(cx, hw_thread, tag, found);
     }
-    fn read_missed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr) -> bool {
+    fn read_missed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr) -> ReadAnswer {
         self.saw(Hook::ReadMissed);
         self.inner.read_missed(cx, hw_thread, line)
     }
@@ -194,10 +181,6 @@ impl<D: Design> Design for HookRecorder<D> {
         self.saw(Hook::Drained);
         self.inner.drained(cx, tag);
     }
-    fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, line: LineAddr, data: &LineData) {
-        self.saw(Hook::ReadDone);
-        self.inner.read_done(cx, tag, line, data);
-    }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         self.saw(Hook::Timer);
         self.inner.timer(cx, tag);
@@ -210,16 +193,9 @@ impl<D: Design> Design for HookRecorder<D> {
         self.saw(Hook::Recover);
         self.inner.recover(memory);
     }
-    fn stats(&self) -> &'static [StatInfo] {
-        self.saw(Hook::Stats);
-        self.inner.stats()
-    }
-    fn causes(&self) -> &'static [StatInfo] {
-        self.inner.causes()
-    }
-    fn histograms(&self) -> &'static [StatInfo] {
-        self.saw(Hook::Histograms);
-        self.inner.histograms()
+    fn statistics(&self) -> Statistics {
+        self.saw(Hook::Statistics);
+        self.inner.statistics()
     }
     fn broken_rule(&self) -> Option<String> {
         self.inner.broken_rule()

@@ -6,7 +6,8 @@ use super::stat::STATS;
 use crate::info::MachineShape;
 use fencepost_kernel::{CoreId, HwThread, LineAddr, LineData};
 use fencepost_machine::seam::{
-    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Snoop, SnoopAnswer, StatInfo, Way, Why, Write, WriteId,
+    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Snoop, SnoopAnswer, StatInfo, Statistics, Way, Why,
+    Write, WriteId,
 };
 use std::fmt::Debug;
 
@@ -95,7 +96,7 @@ impl<P: Policy> Design for TwoPaths<P> {
             Instr::Flush(line, flush) => self.paths.flush(cx, hw_thread, line, flush),
             Instr::Fence(fence) if fence.properties().completes_flushes => self.paths.fence(cx, hw_thread),
             Instr::Locked => self.paths.fence(cx, hw_thread),
-            _ => Gate::Go,
+            Instr::Fence(_) => Gate::Go,
         }
     }
     fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
@@ -150,11 +151,11 @@ impl<P: Policy> Design for TwoPaths<P> {
     fn drain(&mut self, _: &mut dyn Cx) -> bool {
         self.paths.idle()
     }
-    fn stats(&self) -> &'static [StatInfo] {
-        STATS
-    }
-    fn histograms(&self) -> &'static [StatInfo] {
-        self.policy.histograms()
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            histograms: self.policy.histograms(),
+            ..Statistics::of(STATS)
+        }
     }
     fn broken_rule(&self) -> Option<String> {
         let why = "a store to persistent memory performed while the pointers were being reset: no tag stands for it";

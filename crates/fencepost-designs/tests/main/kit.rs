@@ -4,8 +4,8 @@ use fencepost_contract::{Contract, ContractKind};
 use fencepost_designs::testkit::{Kit, Mistake, Mix, Order};
 use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{
-    Access, Cause, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, Snoop, SnoopAnswer, Way, Why, Write,
-    WriteId,
+    Access, Cause, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, ReadAnswer, Snoop, SnoopAnswer, Way, Why,
+    Write, WriteId,
 };
 use std::collections::VecDeque;
 
@@ -196,11 +196,15 @@ impl Design for Buffer {
             false => Exit::Down,
         }
     }
-    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> bool {
-        match self.wrong {
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> ReadAnswer {
+        let supplies = match self.wrong {
             Wrong::StaleRead => false,
             Wrong::SuppliesWhatItLacks => line.is_persistent(),
             _ => self.waiting.iter().any(|e| e.line == line),
+        };
+        match supplies {
+            true => ReadAnswer::Supply,
+            false => ReadAnswer::Pass,
         }
     }
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, _: &Write) {

@@ -9,7 +9,7 @@ use crate::frontend::{AT_ONCE, Answer, Op, OpKind};
 use crate::hierarchy::{Lookup, Waiter};
 use crate::seam::{Access, Bound, Cause, Gate, Instr, TxStart};
 use fencepost_kernel::planted;
-use fencepost_kernel::{Fence, Span, TraceKind, TxId};
+use fencepost_kernel::{Fence, HwThread, Span, TraceKind, TxId};
 
 /// What an instruction at the head needs next.
 enum Act {
@@ -19,6 +19,14 @@ enum Act {
     Waits(Cause),
     /// It waits for the design.
     Refused(Cause),
+}
+impl Act {
+    fn of(gate: Gate) -> Act {
+        match gate {
+            Gate::Go => Act::Done(Answer::default()),
+            Gate::Wait(cause) => Act::Refused(cause),
+        }
+    }
 }
 
 impl HardwareThread {
@@ -98,7 +106,7 @@ impl HardwareThread {
         }
         match op.kind {
             OpKind::Fence(kind) => {
-                let act = self.instruct(out, Instr::Fence(kind));
+                let act = Act::of(out.instr(self.id, Instr::Fence(kind)));
                 if matches!(act, Act::Done(_)) {
                     let id = self.head_id();
                     self.fence_acted(out, kind, id);
@@ -113,37 +121,28 @@ impl HardwareThread {
             },
             OpKind::LoadAcquire => self.act_load(out, op),
             OpKind::TxBegin => self.act_tx_begin(out, op),
-            OpKind::TxCommit => self.end_tx(out, Instr::TxCommit, TraceKind::TxCommit),
-            OpKind::TxAbort => self.end_tx(out, Instr::TxAbort, TraceKind::TxAbort),
+            OpKind::TxCommit => self.end_tx(out, |out, h, tx| out.tx_commit(h, tx), TraceKind::TxCommit),
+            OpKind::TxAbort => self.end_tx(out, |out, h, tx| out.tx_abort(h, tx), TraceKind::TxAbort),
             OpKind::TxFlush => {
-                let act = self.instruct(out, Instr::TxFlush);
-                if matches!(act, Act::Done(_)) {
-                    self.record(out, TraceKind::TxFlush);
-                }
-                act
+                let gate = out.tx_flush(self.id);
+                self.answered(out, gate, TraceKind::TxFlush)
             }
             OpKind::CommitQueue(queue) => {
-                let act = self.instruct(out, Instr::CommitQueue(queue));
-                if matches!(act, Act::Done(_)) {
-                    self.record(out, TraceKind::CommitQueue(queue));
-                }
-                act
+                let gate = out.commit_queue(self.id, queue);
+                self.answered(out, gate, TraceKind::CommitQueue(queue))
             }
             OpKind::Bind => self.act_bind(out, range(op)),
             OpKind::Release => {
                 let Span { at: base, len } = range(op);
-                let act = self.instruct(out, Instr::Release(range(op)));
-                if matches!(act, Act::Done(_)) {
-                    self.record(out, TraceKind::Release { base, len });
-                }
-                act
+                let gate = out.release_range(self.id, range(op));
+                self.answered(out, gate, TraceKind::Release { base, len })
             }
             _ => Act::Done(Answer::default()),
         }
     }
 
     fn act_bind(&mut self, out: &mut impl Outside, range: Span) -> Act {
-        match out.bind(self.id, range) {
+        match out.bind_range(self.id, range) {
             Bound::Wait(cause) => Act::Refused(cause),
             Bound::To(queue) => {
                 let Span { at: base, len } = range;
@@ -156,18 +155,24 @@ impl HardwareThread {
         }
     }
 
-    fn instruct(&mut self, out: &mut impl Outside, instr: Instr) -> Act {
-        match out.instr(self.id, instr) {
-            Gate::Go => Act::Done(Answer::default()),
-            Gate::Wait(cause) => Act::Refused(cause),
+    /// An instruction that the design let act, or not: the former is an event of the run.
+    fn answered(&mut self, out: &mut impl Outside, gate: Gate, event: TraceKind) -> Act {
+        if gate == Gate::Go {
+            self.record(out, event);
         }
+        Act::of(gate)
     }
 
-    fn end_tx(&mut self, out: &mut impl Outside, instr: fn(TxId) -> Instr, event: fn(TxId) -> TraceKind) -> Act {
+    fn end_tx<O: Outside>(
+        &mut self,
+        out: &mut O,
+        end: fn(&mut O, HwThread, TxId) -> Gate,
+        event: fn(TxId) -> TraceKind,
+    ) -> Act {
         let Some(tx) = self.open_tx else {
             return Act::Done(Answer::default());
         };
-        let act = self.instruct(out, instr(tx));
+        let act = Act::of(end(out, self.id, tx));
         if matches!(act, Act::Done(_)) {
             self.open_tx = None;
             // A commit that the design answered by rolling the transaction back is an abort.

@@ -5,7 +5,7 @@ use super::shape::Shape;
 use super::trace_recorder::TraceRecorder;
 use crate::hierarchy::{Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, Gate, Hooks, Instr, TxStart};
-use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, Span, StoreId};
+use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, QueueId, Span, StoreId, TxId};
 
 /// What a thread does at a time that it chose ([`Outside::schedule`]).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -66,10 +66,20 @@ pub(crate) trait Outside {
     fn queued(&mut self, hw_thread: HwThread, instr: Instr);
     /// See [`crate::seam::Design::may_access`].
     fn may_access(&mut self, hw_thread: HwThread, line: LineAddr, access: Access) -> Gate;
-    /// See [`crate::seam::Design::tx_begin`].
+    /// See [`crate::seam::Transactions::begin`].
     fn tx_begin(&mut self, hw_thread: HwThread) -> TxStart;
-    /// See [`crate::seam::Design::bind`].
-    fn bind(&mut self, hw_thread: HwThread, range: Span) -> Bound;
+    /// See [`crate::seam::Transactions::commit`].
+    fn tx_commit(&mut self, hw_thread: HwThread, tx: TxId) -> Gate;
+    /// See [`crate::seam::Transactions::abort`].
+    fn tx_abort(&mut self, hw_thread: HwThread, tx: TxId) -> Gate;
+    /// See [`crate::seam::Transactions::flush`].
+    fn tx_flush(&mut self, hw_thread: HwThread) -> Gate;
+    /// See [`crate::seam::Ranges::bind`].
+    fn bind_range(&mut self, hw_thread: HwThread, range: Span) -> Bound;
+    /// See [`crate::seam::Ranges::commit`].
+    fn commit_queue(&mut self, hw_thread: HwThread, queue: QueueId) -> Gate;
+    /// See [`crate::seam::Ranges::release`].
+    fn release_range(&mut self, hw_thread: HwThread, range: Span) -> Gate;
     /// See [`crate::seam::Design::nt_store`].
     fn nt_store(&mut self, hw_thread: HwThread, line: LineAddr, data: &LineData, mask: u8) -> Gate;
 

@@ -10,7 +10,7 @@ use crate::hierarchy::{Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, FenceAction, FenceExecution, Gate, Hooks, Instr, TxStart};
 use crate::spec::{MachineSpec, StoreOrder};
 use fencepost_kernel::{
-    Addr, At, Fence, HwThread, Image, LineAddr, LineData, Mem, Ps, QueueId, Site, Span, StoreId, Val,
+    Addr, At, Fence, HwThread, Image, LineAddr, LineData, Mem, Ps, QueueId, Site, Span, StoreId, TxId, Val,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -110,10 +110,25 @@ impl Outside for Fake {
         Gate::Go
     }
     fn tx_begin(&mut self, _: HwThread) -> TxStart {
-        TxStart::Go(fencepost_kernel::TxId(0))
+        TxStart::Go(TxId(0))
     }
-    fn bind(&mut self, _: HwThread, _: Span) -> Bound {
+    fn tx_commit(&mut self, _: HwThread, _: TxId) -> Gate {
+        Gate::Go
+    }
+    fn tx_abort(&mut self, _: HwThread, _: TxId) -> Gate {
+        Gate::Go
+    }
+    fn tx_flush(&mut self, _: HwThread) -> Gate {
+        Gate::Go
+    }
+    fn bind_range(&mut self, _: HwThread, _: Span) -> Bound {
         Bound::To(QueueId::DEFAULT)
+    }
+    fn commit_queue(&mut self, _: HwThread, _: QueueId) -> Gate {
+        Gate::Go
+    }
+    fn release_range(&mut self, _: HwThread, _: Span) -> Gate {
+        Gate::Go
     }
     fn nt_store(&mut self, _: HwThread, _: LineAddr, _: &LineData, _: u8) -> Gate {
         Gate::Go

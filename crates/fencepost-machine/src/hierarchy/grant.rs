@@ -100,7 +100,7 @@ impl Hierarchy {
         };
         let words = match source {
             Source::Nowhere => own_words,
-            Source::Peer if supplied => self.keeps_bytes().then(|| out.supplied(line)),
+            Source::Peer if supplied => self.keeps_bytes().then(|| out.line_data(line).words),
             Source::Peer => taken.words.map(|words| *words),
             Source::Llc => self.words(Level::Llc, line),
             Source::Memory => None,

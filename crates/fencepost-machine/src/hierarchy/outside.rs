@@ -2,7 +2,7 @@
 
 use super::held::Words;
 use super::state::{Hierarchy, Side, Step};
-use crate::seam::{Exit, Gate, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
+use crate::seam::{Exit, Gate, Level, Place, ReadAnswer, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
 use fencepost_kernel::{HwThread, LineAddr, LineData, Ps};
 
 /// The time, the bytes, the memory controllers and the design, as the hierarchy sees them.
@@ -27,8 +27,6 @@ pub(crate) trait Outside {
     fn push_read(&mut self, side: Side, id: u64, line: LineAddr) -> bool;
     /// The bytes of a read that is done, where bytes are kept.
     fn answer(&mut self, side: Side, id: u64) -> Option<Words>;
-    /// The bytes of a line that the design supplies; the newest ones where it does not say.
-    fn supplied(&self, line: LineAddr) -> Words;
     /// Something was handed to a controller: it may act earlier than it meant to.
     fn wake_memory(&mut self, side: Side);
     /// Whether memory, read at `from`, would return the newest bytes of `line`. `waiting` are the bytes of a write to
@@ -41,13 +39,13 @@ pub(crate) trait Outside {
     fn leaving(&mut self, h: &mut Hierarchy, from: Level, way: &Way, data: &LineData, why: Why) -> Exit;
     /// See [`crate::seam::Design::snooped`].
     fn snooped(&mut self, h: &mut Hierarchy, by: HwThread, line: LineAddr, kind: Snoop) -> SnoopAnswer;
-    /// See [`crate::seam::Design::place`].
+    /// See [`crate::seam::Versions::place`].
     fn place(&mut self, h: &mut Hierarchy, hw_thread: HwThread, way: &Way) -> Place;
     /// See [`crate::seam::Design::read_missed`].
-    fn read_missed(&mut self, h: &mut Hierarchy, by: HwThread, line: LineAddr) -> bool;
-    /// See [`crate::seam::Design::read_from`].
+    fn read_missed(&mut self, h: &mut Hierarchy, by: HwThread, line: LineAddr) -> ReadAnswer;
+    /// See [`crate::seam::Versions::read_from`].
     fn read_from(&mut self, h: &mut Hierarchy, line: LineAddr) -> LineAddr;
-    /// See [`crate::seam::Design::read_done`].
+    /// See [`crate::seam::Versions::read_done`].
     fn design_read_done(&mut self, h: &mut Hierarchy, tag: u64, line: LineAddr);
     /// See [`crate::seam::Design::cleaned`].
     fn cleaned(&mut self, h: &mut Hierarchy, hw_thread: HwThread, tag: u64, found: Option<&LineData>);

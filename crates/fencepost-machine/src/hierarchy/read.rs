@@ -3,9 +3,9 @@
 use super::held::Words;
 use super::outside::Outside;
 use super::state::{Hierarchy, ReadFor, Side, Step};
-use crate::seam::Cause;
+use crate::seam::{Cause, ReadAnswer};
 use fencepost_kernel::planted;
-use fencepost_kernel::{CoreId, HwThread, LineAddr, Ps};
+use fencepost_kernel::{CoreId, HwThread, LineAddr, LineData, Ps};
 
 impl Hierarchy {
     /// The data of a miss comes from the design if it holds the line, else from memory.
@@ -17,14 +17,25 @@ impl Hierarchy {
         by: HwThread,
         line: LineAddr,
     ) {
-        if self.hooks.reads && out.read_missed(self, by, line) {
-            let words = self.keeps_bytes().then(|| out.supplied(line));
-            self.set_miss_words(core, miss, words);
-            let at = out.now() + self.spec.bus.snoop + self.spec.bus.transfer;
-            out.schedule(at, Step::Fill(core, miss));
-        } else {
-            self.read_memory(out, core, miss, line);
+        let answer = match self.hooks.reads {
+            true => out.read_missed(self, by, line),
+            false => ReadAnswer::Pass,
+        };
+        match answer {
+            ReadAnswer::Pass => self.read_memory(out, core, miss, line),
+            ReadAnswer::Supply => self.supplied(out, core, miss, None),
+            ReadAnswer::SupplyBytes(bytes) => self.supplied(out, core, miss, Some(bytes)),
         }
+    }
+    /// A buffer of the design answers a miss: with the newest bytes, where it does not say with which.
+    fn supplied(&mut self, out: &mut impl Outside, core: CoreId, miss: u8, bytes: Option<LineData>) {
+        if self.keeps_bytes() {
+            let line = self.cores[core.index()].misses[miss].line;
+            let bytes = bytes.unwrap_or_else(|| out.line_data(line));
+            self.set_miss_words(core, miss, Some(bytes.words));
+        }
+        let at = out.now() + self.spec.bus.snoop + self.spec.bus.transfer;
+        out.schedule(at, Step::Fill(core, miss));
     }
 
     /// Reads that waited for a miss register look again for their data: the design may have taken the line since.
@@ -46,7 +57,7 @@ impl Hierarchy {
             return;
         }
         self.bus.reads += 1;
-        let mut from = match self.hooks.reads {
+        let mut from = match self.hooks.versions {
             true => out.read_from(self, line),
             false => line,
         };

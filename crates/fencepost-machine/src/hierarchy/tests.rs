@@ -3,7 +3,9 @@
 use super::outside::Outside;
 use super::private::Waiter;
 use super::state::{Hierarchy, Lookup, ReadFor, Side, Step};
-use crate::seam::{CleanKind, Exit, Gate, Hooks, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
+use crate::seam::{
+    CleanKind, Exit, Gate, Hooks, Level, Place, ReadAnswer, Snoop, SnoopAnswer, Way, Why, Write, WriteId,
+};
 use crate::spec::{CleanPath, MachineSpec};
 use fencepost_kernel::{Addr, Bytes, CoreId, HwThread, LineAddr, LineData, Ps};
 
@@ -82,9 +84,6 @@ impl Outside for Fake {
     fn answer(&mut self, _: Side, _: u64) -> Option<[u64; 8]> {
         None
     }
-    fn supplied(&self, _: LineAddr) -> [u64; 8] {
-        [0; 8]
-    }
     fn wake_memory(&mut self, _: Side) {}
     fn memory_is_current(&self, _: LineAddr, _: LineAddr, _: Option<&LineData>) -> bool {
         true
@@ -104,8 +103,8 @@ impl Outside for Fake {
     fn place(&mut self, _: &mut Hierarchy, _: HwThread, _: &Way) -> Place {
         Place::Here
     }
-    fn read_missed(&mut self, _: &mut Hierarchy, _: HwThread, _: LineAddr) -> bool {
-        false
+    fn read_missed(&mut self, _: &mut Hierarchy, _: HwThread, _: LineAddr) -> ReadAnswer {
+        ReadAnswer::Pass
     }
     fn read_from(&mut self, _: &mut Hierarchy, line: LineAddr) -> LineAddr {
         self.logged.filter(|l| l.0 == line).map_or(line, |l| l.1)

@@ -140,7 +140,7 @@ impl Machine {
                 HardwareThread::new(HwThread(i as u8), thread, work.warm_up, functional, journal)
             })
             .collect();
-        let parts = design.controller(&spec.pm.module);
+        let (parts, statistics) = (design.controller(&spec.pm.module), design.statistics());
         let flow_control = parts.flow_control.filter(|_| parts.module.entries > 0);
         let sys = System {
             events: Agenda::default(),
@@ -178,8 +178,8 @@ impl Machine {
             released: 0,
             landing: Vec::new(),
             parts: Default::default(),
-            design_counts: vec![0; design.stats().len()],
-            histograms: vec![BTreeMap::new(); design.histograms().len()],
+            design_counts: vec![0; statistics.counters.len()],
+            histograms: vec![BTreeMap::new(); statistics.histograms.len()],
             spec: spec.clone(),
         };
         let hooks = design.hooks();

@@ -153,9 +153,9 @@ pub struct RunReport {
     pub pm: MemStats,
     /// The design's counters, in the order it declares them (measured part).
     pub design_counts: Vec<u64>,
-    /// What those counters are ([`crate::seam::Design::stats`]).
+    /// What those counters are ([`crate::seam::Statistics::counters`]).
     pub design_stats: &'static [StatInfo],
-    /// Stall causes of the design's own ([`crate::seam::Design::causes`]).
+    /// Stall causes of the design's own ([`crate::seam::Statistics::causes`]).
     pub causes: &'static [StatInfo],
     /// The design's histograms: value, occurrences (measured part).
     pub histograms: Vec<BTreeMap<u64, u64>>,

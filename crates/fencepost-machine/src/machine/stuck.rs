@@ -25,7 +25,7 @@ impl Machine {
             let _ = writeln!(text, "  {}", self.explain_thread(HwThread(i as u8)));
         }
         text.push_str(&self.network.as_ref().map(Network::explain).unwrap_or_default());
-        text.push_str(&self.rest.hier.explain(self.rest.design.causes()));
+        text.push_str(&self.rest.hier.explain(self.rest.design.statistics().causes));
         for (name, port) in [("dram", &self.rest.sys.dram), ("pm", &self.rest.sys.pm)] {
             if !port.controller.is_empty() {
                 let _ = writeln!(text, "  {name}: {}", port.controller.explain());
@@ -58,7 +58,7 @@ impl Machine {
             let _ = write!(
                 text,
                 "; waits for {} since {since}",
-                cause.name(self.rest.design.causes())
+                cause.name(self.rest.design.statistics().causes)
             );
         }
         if let Some((lock, holder)) = self.rest.sys.locks.waits_for(hw_thread) {
@@ -66,7 +66,7 @@ impl Machine {
         }
         if let Some(s) = h.stores.get(h.stores.first()) {
             let state = match s.state {
-                StoreState::Refused(cause) => format!("refused: {}", cause.name(self.rest.design.causes())),
+                StoreState::Refused(cause) => format!("refused: {}", cause.name(self.rest.design.statistics().causes)),
                 other => format!("{other:?}"),
             };
             let _ = write!(

@@ -48,6 +48,7 @@ impl Machine {
         let passages = sys.recorder.as_mut().map_or_else(Vec::new, |r| r.passages.take());
         let times = sys.recorder.as_mut().map_or_else(Vec::new, TraceRecorder::take_times);
         let left_dirty = hier.dirty_lines().iter().filter(|l| l.is_persistent()).count();
+        let statistics = design.statistics();
         RunReport {
             time: end.saturating_sub(start.time),
             drain_time: sys.now().saturating_sub(end),
@@ -66,8 +67,8 @@ impl Machine {
                 .zip(&start.design_counts)
                 .map(|(a, b)| a - b)
                 .collect(),
-            design_stats: design.stats(),
-            causes: design.causes(),
+            design_stats: statistics.counters,
+            causes: statistics.causes,
             histograms: sys.histograms.iter().zip(&start.histograms).map(since).collect(),
             log_fence_distances,
             log: sys.log,

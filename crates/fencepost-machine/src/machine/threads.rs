@@ -7,7 +7,7 @@ use super::world::World;
 use crate::core::{Locks, Outside, Shape, TraceRecorder, Turn};
 use crate::hierarchy::{Hierarchy, Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, Design, Gate, Hooks, Instr, TxStart};
-use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, Span, StoreId};
+use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, QueueId, Span, StoreId, TxId};
 
 /// Everything but the threads.
 pub(crate) struct Rest {
@@ -136,11 +136,38 @@ impl Outside for Rest {
     }
     fn tx_begin(&mut self, hw_thread: HwThread) -> TxStart {
         let (design, mut cx) = self.ask();
-        design.tx_begin(&mut cx, hw_thread)
+        let begun = design.transactions().map(|t| t.begin(&mut cx, hw_thread));
+        begun.unwrap_or(TxStart::Go(TxId(0)))
     }
-    fn bind(&mut self, hw_thread: HwThread, range: Span) -> Bound {
+    fn tx_commit(&mut self, hw_thread: HwThread, tx: TxId) -> Gate {
         let (design, mut cx) = self.ask();
-        design.bind(&mut cx, hw_thread, range)
+        let gate = design.transactions().map(|t| t.commit(&mut cx, hw_thread, tx));
+        gate.unwrap_or(Gate::Go)
+    }
+    fn tx_abort(&mut self, hw_thread: HwThread, tx: TxId) -> Gate {
+        let (design, mut cx) = self.ask();
+        let gate = design.transactions().map(|t| t.abort(&mut cx, hw_thread, tx));
+        gate.unwrap_or(Gate::Go)
+    }
+    fn tx_flush(&mut self, hw_thread: HwThread) -> Gate {
+        let (design, mut cx) = self.ask();
+        let gate = design.transactions().map(|t| t.flush(&mut cx, hw_thread));
+        gate.unwrap_or(Gate::Go)
+    }
+    fn bind_range(&mut self, hw_thread: HwThread, range: Span) -> Bound {
+        let (design, mut cx) = self.ask();
+        let bound = design.ranges().map(|r| r.bind(&mut cx, hw_thread, range));
+        bound.unwrap_or(Bound::To(QueueId::DEFAULT))
+    }
+    fn commit_queue(&mut self, hw_thread: HwThread, queue: QueueId) -> Gate {
+        let (design, mut cx) = self.ask();
+        let gate = design.ranges().map(|r| r.commit(&mut cx, hw_thread, queue));
+        gate.unwrap_or(Gate::Go)
+    }
+    fn release_range(&mut self, hw_thread: HwThread, range: Span) -> Gate {
+        let (design, mut cx) = self.ask();
+        let gate = design.ranges().map(|r| r.release(&mut cx, hw_thread, range));
+        gate.unwrap_or(Gate::Go)
     }
     fn nt_store(&mut self, hw_thread: HwThread, line: LineAddr, data: &LineData, mask: u8) -> Gate {
         let (design, mut cx) = self.ask();

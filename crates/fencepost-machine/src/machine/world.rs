@@ -5,7 +5,7 @@ use super::handle::Handle;
 use super::system::System;
 use crate::hierarchy::{Hierarchy, Outside, Side, Step, Words};
 use crate::memory::ReadId;
-use crate::seam::{Design, Exit, Gate, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
+use crate::seam::{Design, Exit, Gate, Level, Place, ReadAnswer, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
 use fencepost_kernel::{HwThread, LineAddr, LineData, Ps};
 
 /// Everything but the hierarchy.
@@ -51,10 +51,6 @@ impl Outside for World<'_> {
     fn answer(&mut self, side: Side, id: u64) -> Option<Words> {
         self.sys.port(side).controller.answer(ReadId(id))
     }
-    fn supplied(&self, line: LineAddr) -> Words {
-        let supplied = self.design.supplied(line);
-        supplied.map_or_else(|| self.sys.coherent.line_words(line), |d| d.words)
-    }
     fn wake_memory(&mut self, side: Side) {
         self.sys.wake_memory(side);
     }
@@ -84,20 +80,24 @@ impl Outside for World<'_> {
     }
     fn place(&mut self, h: &mut Hierarchy, hw_thread: HwThread, way: &Way) -> Place {
         let (design, mut cx) = self.ask(h);
-        design.place(&mut cx, hw_thread, way)
+        let placed = design.versions().map(|v| v.place(&mut cx, hw_thread, way));
+        placed.unwrap_or(Place::Here)
     }
-    fn read_missed(&mut self, h: &mut Hierarchy, by: HwThread, line: LineAddr) -> bool {
+    fn read_missed(&mut self, h: &mut Hierarchy, by: HwThread, line: LineAddr) -> ReadAnswer {
         let (design, mut cx) = self.ask(h);
         design.read_missed(&mut cx, by, line)
     }
     fn read_from(&mut self, h: &mut Hierarchy, line: LineAddr) -> LineAddr {
         let (design, mut cx) = self.ask(h);
-        design.read_from(&mut cx, line)
+        let from = design.versions().map(|v| v.read_from(&mut cx, line));
+        from.unwrap_or(line)
     }
     fn design_read_done(&mut self, h: &mut Hierarchy, tag: u64, line: LineAddr) {
         let data = self.sys.durable.line(line);
         let (design, mut cx) = self.ask(h);
-        design.read_done(&mut cx, tag, line, &data);
+        if let Some(v) = design.versions() {
+            v.read_done(&mut cx, tag, line, &data);
+        }
     }
     fn cleaned(&mut self, h: &mut Hierarchy, hw_thread: HwThread, tag: u64, found: Option<&LineData>) {
         let (design, mut cx) = self.ask(h);

@@ -104,7 +104,7 @@ causes! {
 impl Cause {
     /// Number of causes, those of a design's own included.
     pub const COUNT: usize = Cause::NAMES.len() + OWN.len();
-    /// The cause of a design's own with this place in [`Design::causes`](super::Design::causes).
+    /// The cause of a design's own with this place in [`Statistics::causes`](super::Statistics::causes).
     ///
     /// # Panics
     /// If the place is not below 8; in a constant, when it is compiled.

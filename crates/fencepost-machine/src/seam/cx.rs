@@ -61,10 +61,10 @@ pub trait Cx {
     fn write_back_module(&mut self);
     /// Calls `Design::drained` with `tag` when the scope is satisfied (possibly at this very time, never recursively).
     fn when_drained(&mut self, scope: DrainScope, tag: u64);
-    /// Whether a line is being read in place of another ([`super::Design::read_from`]): what is there must stay until that is over.
+    /// Whether a line is being read in place of another ([`read_from`](super::Versions::read_from)): what is there must stay until that is over.
     /// [`Cx::write`] sees to that by itself.
     fn is_read_for_another(&self, line: LineAddr) -> bool;
-    /// Reads a line from memory on the design's behalf; `Design::read_done` follows.
+    /// Reads a line from memory on the design's behalf; [`read_done`](super::Versions::read_done) follows.
     fn read(&mut self, line: LineAddr, tag: u64);
     /// Whether accepted writes are durable (persistent write queue, ADR).
     fn durable_on_accept(&self) -> bool;
@@ -79,8 +79,8 @@ pub trait Cx {
 
     /// Restores memory (what threads see, and what performed) to the state before transaction `tx` of `hw_thread` began, and has
     /// the thread re-run from that operation at its next transaction start; its plain stores until then are squashed.
-    /// Call it from `instr`, when the thread commits or aborts: every store of the transaction has performed then. A commit
-    /// that ends so is an abort.
+    /// Call it when the thread commits or aborts ([`Transactions`](super::Transactions)): every store of the transaction has performed then.
+    /// A commit that ends so is an abort.
     fn roll_back(&mut self, hw_thread: HwThread, tx: TxId);
     /// Transactions of `hw_thread` up to and including `tx` will never be rolled back: their undo information can go.
     fn retire(&mut self, _hw_thread: HwThread, _tx: TxId) {}
@@ -93,7 +93,7 @@ pub trait Cx {
     }
     /// Notes something in the account of a recorded run, for judges that know no design (`fencepost_kernel::ledger`).
     fn note(&mut self, _kind: LedgerKind) {}
-    /// Adds to the design's counter number `stat` (see `Design::stats`).
+    /// Adds to the design's counter number `stat` ([`Statistics`](super::Statistics)).
     fn count(&mut self, stat: usize, n: u64);
     /// Records a sample of the design's histogram number `histogram`, in picoseconds or as the design declares.
     fn sample(&mut self, histogram: usize, value: u64);

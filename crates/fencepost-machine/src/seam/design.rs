@@ -1,12 +1,12 @@
 //! The trait every design implements. All hooks have a default that means "not my business".
 
 use super::{
-    Access, Bound, ControllerParts, Cx, Exit, FenceAction, Gate, Hooks, Instr, Level, NetworkPort, Place, Snoop,
-    SnoopAnswer, StatInfo, TxStart,
+    Access, ControllerParts, Cx, Exit, FenceAction, Gate, Hooks, Instr, Level, NetworkPort, Ranges, ReadAnswer, Snoop,
+    SnoopAnswer, Statistics, Transactions, Versions,
 };
 use super::{Recovery, Way, Why, Write, WriteId};
 use crate::memory::ModuleSpec;
-use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Ps, QueueId, Span, TxId, WriteCause};
+use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Ps, WriteCause};
 
 /// A persist-ordering mechanism. See the module documentation for the two rules that hold for every hook.
 #[allow(unused_variables)]
@@ -23,6 +23,22 @@ pub trait Design {
     /// Its port for the network, if it has one.
     fn network_port(&mut self) -> Option<&mut dyn NetworkPort> {
         None
+    }
+    /// Its hardware transactions, if it has any; without, their instructions mean nothing.
+    fn transactions(&mut self) -> Option<&mut dyn Transactions> {
+        None
+    }
+    /// Versions of lines, if it keeps any beside the newest (`hooks.versions`).
+    fn versions(&mut self) -> Option<&mut dyn Versions> {
+        None
+    }
+    /// Ranges with write queues of their own, if it has any; without, all is in the default queue, and their instructions mean nothing.
+    fn ranges(&mut self) -> Option<&mut dyn Ranges> {
+        None
+    }
+    /// What it counts, and for which causes of its own it makes threads wait. The machine asks once; reports may ask again.
+    fn statistics(&self) -> Statistics {
+        Statistics::default()
     }
 
     /// What the core does with a fence of this kind. Read once for each kind, before the first event.
@@ -46,14 +62,6 @@ pub trait Design {
     /// A flush, or a fence that is a marker among the stores, has committed and stands in the store queue (`hooks.queued`), where
     /// [`Design::instr`] will be asked about it. Called in program order, for a design with a queue of its own beside the store queue.
     fn queued(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) {}
-    /// A hardware transaction begins.
-    fn tx_begin(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> TxStart {
-        TxStart::Go(TxId(0))
-    }
-    /// A range is to be bound to a write sub-queue.
-    fn bind(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, range: Span) -> Bound {
-        Bound::To(QueueId::DEFAULT)
-    }
     /// A non-temporal store of the words in `mask` (bit per word of the line). `data` holds the line with the store applied. Default:
     /// [`straight_to_queue`], which a design that wants it only sometimes calls itself.
     fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, mask: u8) -> Gate {
@@ -75,10 +83,6 @@ pub trait Design {
         meta: &mut u32,
     ) {
     }
-    /// A store is about to overwrite a way (`hooks.versions`); older bytes may be dirty there or in a lower level.
-    fn place(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, way: &Way) -> Place {
-        Place::Here
-    }
 
     // ---- cache side
 
@@ -98,20 +102,9 @@ pub trait Design {
     }
     /// A `Cx::clean` finished: with the bytes that were accepted by the controller, or `None` if nothing was dirty.
     fn cleaned(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tag: u64, found: Option<&LineData>) {}
-    /// A read missed every cache (`hooks.reads`); true if the design supplies newer bytes than memory has.
-    fn read_missed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr) -> bool {
-        false
-    }
-
-    /// The bytes of a line that this design supplies, after it said that it does ([`Design::snooped`],
-    /// [`Design::read_missed`]). Asked for in checked runs, which compare them with the newest ones. `None`: not told.
-    fn supplied(&self, line: LineAddr) -> Option<LineData> {
-        None
-    }
-
-    /// Where memory holds the newest bytes of a line that missed every cache, if not at home (`hooks.reads`): a log.
-    fn read_from(&mut self, cx: &mut dyn Cx, line: LineAddr) -> LineAddr {
-        line
+    /// A read missed every cache (`hooks.reads`): a buffer of the design may have newer bytes than memory.
+    fn read_missed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr) -> ReadAnswer {
+        ReadAnswer::Pass
     }
 
     // ---- controller side
@@ -133,8 +126,6 @@ pub trait Design {
     fn flow_changed(&mut self, cx: &mut dyn Cx) {}
     /// A drain asked for by `Cx::when_drained` is satisfied.
     fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {}
-    /// A read of the design's own finished.
-    fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, line: LineAddr, data: &LineData) {}
 
     // ---- time, end, crash
 
@@ -147,18 +138,6 @@ pub trait Design {
     /// What the hardware itself does to a crash image before software recovery: it reads bytes, and writes them in stages. Power may fail
     /// again at any of its writes, and it then begins again on what it finds.
     fn recover(&self, memory: &mut Recovery<'_>) {}
-    /// Counters the design keeps with `Cx::count`, in index order.
-    fn stats(&self) -> &'static [StatInfo] {
-        &[]
-    }
-    /// Stall causes of the design's own, at most eight: [`super::Cause::own`] names one by its place here.
-    fn causes(&self) -> &'static [StatInfo] {
-        &[]
-    }
-    /// Histograms the design keeps with `Cx::sample`, in index order.
-    fn histograms(&self) -> &'static [StatInfo] {
-        &[]
-    }
     /// A rule of the mechanism that the run broke, as its own monitor saw it; a check of the run reports it. For rules whose
     /// breach is no crash state: a write accepted where it must be refused.
     fn broken_rule(&self) -> Option<String> {

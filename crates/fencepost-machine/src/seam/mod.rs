@@ -22,6 +22,6 @@ pub use cx::Cx;
 pub use design::{Design, straight_to_queue};
 pub use disturbed::{Again, Disturbed, Outcome, disturbed, recovered};
 pub use fence::{FenceAction, FenceExecution};
-pub use parts::{ControllerParts, NetworkPort};
+pub use parts::{ControllerParts, NetworkPort, Ranges, Statistics, Transactions, Versions};
 pub use recovery::Recovery;
 pub use types::*;

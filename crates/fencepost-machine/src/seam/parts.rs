@@ -1,9 +1,10 @@
-//! What a design may bring along: parts of the persistent-memory controller, and a port for the network.
+//! What a design may bring along: parts of the persistent-memory controller, a port for the network, hardware transactions, versions of
+//! lines, ranges with queues of their own, and what it counts.
 
-use super::{Cx, Gate, QueuePlan};
+use super::{Bound, Cx, Gate, Place, QueuePlan, StatInfo, TxStart, Way};
 use crate::memory::{FlowControl, ModuleSpec, Scheduler};
 use crate::network::Protocol;
-use fencepost_kernel::{HwThread, LineAddr, LineData};
+use fencepost_kernel::{HwThread, LineAddr, LineData, QueueId, Span, TxId};
 
 /// The persistent-memory controller as a design has it.
 pub struct ControllerParts {
@@ -42,5 +43,58 @@ pub trait NetworkPort {
     /// How clients persist over the network, for designs that are defined by it.
     fn protocol(&self) -> Option<Protocol> {
         None
+    }
+}
+
+/// Hardware transactions. Each instruction is asked when it is the oldest of its thread and every older store has performed.
+pub trait Transactions {
+    /// A transaction begins.
+    fn begin(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> TxStart;
+    /// The running transaction commits; [`Cx::roll_back`] makes an abort of it.
+    fn commit(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tx: TxId) -> Gate;
+    /// The running transaction is aborted.
+    fn abort(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tx: TxId) -> Gate;
+    /// The thread waits until every transaction that it committed is durable.
+    fn flush(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> Gate;
+}
+
+/// Versions of lines: older ones that stay frozen in a cache, and newer ones that a log in memory has before their home.
+pub trait Versions {
+    /// A store is about to overwrite a way; older bytes may be dirty there or in a lower level.
+    fn place(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, way: &Way) -> Place;
+    /// Where memory holds the newest bytes of a line that missed every cache: at home, or in a log.
+    fn read_from(&mut self, cx: &mut dyn Cx, line: LineAddr) -> LineAddr;
+    /// A version that the design asked for ([`Cx::read`]) has been read.
+    fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, line: LineAddr, data: &LineData);
+}
+
+/// Ranges of addresses with write queues of their own. Each instruction is asked when it is the oldest of its thread and every older store
+/// has performed.
+pub trait Ranges {
+    /// A range is to be bound to a queue.
+    fn bind(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, range: Span) -> Bound;
+    /// What a queue holds is committed.
+    fn commit(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, queue: QueueId) -> Gate;
+    /// One binding of a range is undone.
+    fn release(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, range: Span) -> Gate;
+}
+
+/// What a design counts, each in the order of its indices, and its stall causes.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Statistics {
+    /// Counters, kept with [`Cx::count`].
+    pub counters: &'static [StatInfo],
+    /// Histograms, kept with [`Cx::sample`].
+    pub histograms: &'static [StatInfo],
+    /// Stall causes of the design's own, at most eight: [`Cause::own`](super::Cause::own) names one by its place here.
+    pub causes: &'static [StatInfo],
+}
+impl Statistics {
+    /// A design that keeps these counters and nothing else.
+    pub fn of(counters: &'static [StatInfo]) -> Statistics {
+        Statistics {
+            counters,
+            ..Statistics::default()
+        }
     }
 }

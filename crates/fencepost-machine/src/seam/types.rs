@@ -4,7 +4,7 @@ pub use super::cause::{Cause, OwnCause};
 pub use crate::memory::{DrainScope, Epoch, QueuePlan, Write, WriteId};
 pub use fencepost_kernel::stats::StatInfo;
 
-use fencepost_kernel::{CoreId, Fence, Flush, LineAddr, QueueId, Span, TxId};
+use fencepost_kernel::{CoreId, Fence, Flush, LineAddr, LineData, QueueId, TxId};
 
 /// Answer to "may this happen now?".
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -26,16 +26,6 @@ pub enum Instr {
     /// An atomic read-modify-write or a lock acquisition is about to act. The x86 family promises that it completes the
     /// flushes and non-temporal stores before it, as a fence does. May be asked several times for one instruction.
     Locked,
-    /// Commit of the running hardware transaction.
-    TxCommit(TxId),
-    /// Abort of the running hardware transaction.
-    TxAbort(TxId),
-    /// Wait until every committed transaction of the thread is durable.
-    TxFlush,
-    /// Commit of a write sub-queue.
-    CommitQueue(QueueId),
-    /// One binding of a range to a write sub-queue is undone.
-    Release(Span),
 }
 
 /// Answer to the beginning of a hardware transaction.
@@ -91,6 +81,17 @@ pub enum SnoopAnswer {
     Supply,
     /// The answer is delayed; the request is granted again after a kick.
     Wait(Cause),
+}
+
+/// A design's answer to a read that missed every cache.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ReadAnswer {
+    /// Nothing to say: memory answers.
+    Pass,
+    /// A buffer of the design holds the newest bytes and supplies them.
+    Supply,
+    /// The same, and the design says which bytes these are: a checked run compares them with the newest ones.
+    SupplyBytes(LineData),
 }
 
 /// A cache.
@@ -186,9 +187,9 @@ pub struct Hooks {
     pub holds: bool,
     /// `leaving`.
     pub leaving: bool,
-    /// `place`.
+    /// `Versions::place`, `Versions::read_from`.
     pub versions: bool,
-    /// `read_missed`, `read_from`.
+    /// `read_missed`.
     pub reads: bool,
     /// `accepted`, `issued`, `durable`.
     pub writes: bool,

@@ -118,6 +118,7 @@ fn every_hook_is_called() {
         "cleaned_found",
         "cleaned_nothing",
         "read_missed",
+        "read_from",
         "accepted",
         "durable",
         "queue_freed",

@@ -29,10 +29,11 @@ pub(super) fn counters(out: &mut String, d: &DesignInfo) {
     let Ok(mechanism) = (d.build)(&[], fencepost_designs::MachineShape::default()) else {
         return;
     };
+    let statistics = mechanism.statistics();
     let lists = [
-        ("", mechanism.stats()),
-        (" (histogram)", mechanism.histograms()),
-        (" (stall cause)", mechanism.causes()),
+        ("", statistics.counters),
+        (" (histogram)", statistics.histograms),
+        (" (stall cause)", statistics.causes),
     ];
     if lists.iter().all(|l| l.1.is_empty()) {
         return;

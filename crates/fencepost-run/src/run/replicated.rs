@@ -42,7 +42,7 @@ pub(super) fn run(resolved: &Resolved, design: Box<dyn Design>) -> Result<(RunRe
 }
 
 fn simulate(resolved: &Resolved, design: Box<dyn Design>, record: bool) -> Result<Simulated, LabError> {
-    let (stats, histograms) = (design.stats(), design.histograms());
+    let statistics = design.statistics();
     let work = Workload {
         initial: Image::default(),
         threads: Vec::new(),
@@ -61,8 +61,7 @@ fn simulate(resolved: &Resolved, design: Box<dyn Design>, record: bool) -> Resul
     let report = machine.run().map_err(refuse)?;
     Ok(Simulated {
         report,
-        stats,
-        histograms,
+        statistics,
         spent: begun.stop(),
     })
 }

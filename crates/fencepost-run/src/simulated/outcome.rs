@@ -41,8 +41,8 @@ pub fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunRe
         pm_writes: report.counters.memory_writes[Counters::PM],
         durable_events: report.log.len(),
         log_digest: format!("{:016x}", report.log.digest()),
-        counters: counters(report, s.stats),
-        histograms: histograms(report, s.histograms),
+        counters: counters(report, s.statistics.counters),
+        histograms: histograms(report, s.statistics.histograms),
         warning: warning(resolved),
         note: note(resolved),
         persists: report.trace.as_ref().map(|t| PersistStats::of(t, &report.log)),
@@ -63,7 +63,7 @@ pub fn stall_causes() -> Vec<&'static str> {
     let own = fencepost_designs::all()
         .iter()
         .filter_map(|d| (d.build)(&[], MachineShape::default()).ok());
-    let own = own.flat_map(|mechanism| mechanism.causes().iter().map(|c| c.name));
+    let own = own.flat_map(|mechanism| mechanism.statistics().causes.iter().map(|c| c.name));
     Cause::NAMES
         .iter()
         .copied()

@@ -11,7 +11,7 @@ use fencepost_designs::Environment;
 use fencepost_harness::{AnyProgram, Run, any_program};
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Footprint, HwThread, LineAddr, Ps};
-use fencepost_machine::seam::{Design, StatInfo};
+use fencepost_machine::seam::{Design, Statistics};
 use fencepost_machine::{Machine, RunError, RunReport, Workload};
 use fencepost_programs::sites;
 use std::time::Instant;
@@ -20,10 +20,8 @@ use std::time::Instant;
 pub struct Simulated {
     /// The machine's report.
     pub report: RunReport,
-    /// Counters that the design declares.
-    pub stats: &'static [StatInfo],
-    /// Histograms that the design declares.
-    pub histograms: &'static [StatInfo],
+    /// What the design counts.
+    pub statistics: Statistics,
     /// What the simulation took.
     pub spent: Spent,
 }
@@ -129,7 +127,7 @@ fn ran(
     if record {
         resolved.judged()?;
     }
-    let (stats, histograms) = (design.stats(), design.histograms());
+    let statistics = design.statistics();
     let machine = machine_of(resolved, design, program, recording)?;
     let begun = Stopwatch::start();
     let Some(report) = over(resolved, machine.run_until(deadline))? else {
@@ -155,8 +153,7 @@ fn ran(
     }
     Ok(Some(Simulated {
         report,
-        stats,
-        histograms,
+        statistics,
         spent,
     }))
 }

@@ -85,7 +85,12 @@ fn a_block_is_one_barrier_region() {
     assert_eq!(b.regions(), [7]);
     b.one_durable();
     assert_eq!((b.regions(), b.fill()[5]), (vec![7, 8], 0));
-    let counter = b.design.stats().iter().position(|s| s.name == "remote_regions");
+    let counter = b
+        .design
+        .statistics()
+        .counters
+        .iter()
+        .position(|s| s.name == "remote_regions");
     assert_eq!(b.cx.counters[&counter.expect("a counter")], 2);
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::testkit::{dram_line, pm_line};
 use fencepost_kernel::Stream;
-use fencepost_machine::seam::{Cause, Design as _, Epoch, Exit, Level, Snoop, Way, Why};
+use fencepost_machine::seam::{Cause, Design as _, Epoch, Exit, Level, ReadAnswer, Snoop, Way, Why};
 
 /// DPO-SEM9 and the lines that must not be dropped.
 #[test]
@@ -40,12 +40,13 @@ fn persistent_lines_evicted_from_the_last_level_are_dropped() {
 #[test]
 fn reads_are_served_by_the_buffer() {
     let mut b = bench(2);
+    let reads = |b: &mut Bench<Delegated>, line| b.design.read_missed(&mut b.cx, HwThread(1), line);
     b.store(0, pm_line(0), 0, 1);
-    assert!(b.design.read_missed(&mut b.cx, HwThread(1), pm_line(0)));
-    assert!(!b.design.read_missed(&mut b.cx, HwThread(1), pm_line(1)));
-    assert!(!b.design.read_missed(&mut b.cx, HwThread(1), dram_line(0)));
+    assert_eq!(reads(&mut b, pm_line(0)), ReadAnswer::Supply);
+    assert_eq!(reads(&mut b, pm_line(1)), ReadAnswer::Pass);
+    assert_eq!(reads(&mut b, dram_line(0)), ReadAnswer::Pass);
     b.one_slot();
-    assert!(!b.design.read_missed(&mut b.cx, HwThread(1), pm_line(0)));
+    assert_eq!(reads(&mut b, pm_line(0)), ReadAnswer::Pass);
 }
 
 /// The explicit drain returns when everything before it is durable, not earlier.

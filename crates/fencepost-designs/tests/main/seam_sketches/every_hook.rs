@@ -21,14 +21,11 @@ fn the_recording_double_sees_every_hook() {
     let l1 = Level::L1(CoreId(0));
     assert_eq!(b.instr(0, Instr::Fence(Fence::Sfence)), Gate::Go);
     b.design.queued(&mut b.cx, HwThread(0), Instr::Fence(Fence::Sfence));
-    b.design.tx_begin(&mut b.cx, HwThread(0));
-    b.design.bind(&mut b.cx, HwThread(0), Span { at: Addr(0), len: 64 });
     assert_eq!(
         b.design.may_access(&mut b.cx, HwThread(0), pm_line(0), Access::Store),
         Gate::Go
     );
     b.store(0, pm_line(0), 0, 1); // performed
-    b.design.place(&mut b.cx, HwThread(0), &way);
     assert_eq!(b.snoop(1, pm_line(0), Snoop::Read), SnoopAnswer::Pass);
     assert_eq!(b.design.may_leave(&mut b.cx, l1, &way, Why::Replaced), Gate::Go);
     b.design.leaving(&mut b.cx, l1, &way, &filled(1), Why::Replaced);
@@ -43,14 +40,12 @@ fn the_recording_double_sees_every_hook() {
     b.cx.when_drained(DrainScope::Empty(None), 9);
     let id = b.candidates()[0];
     b.write_to_device(id); // durable, queue_freed, drained
-    b.cx.read(pm_line(0), 3);
-    b.finish_read();
     let now = b.cx.now();
     b.cx.timer(now, 1);
     b.run_for(Ps(1));
     b.design.drain(&mut b.cx);
     b.design.recover(&mut Recovery::new(&mut Image::default()));
-    let _ = (b.design.stats(), b.design.histograms(), b.design.explain(HwThread(0)));
+    let _ = (b.design.statistics(), b.design.explain(HwThread(0)));
     assert_eq!(b.design.missing(), [] as [Hook; 0]);
     assert_eq!(b.design.seen.borrow()[&Hook::Drained], 1);
     assert_eq!(b.design.seen.borrow()[&Hook::QueueFreed], 1);

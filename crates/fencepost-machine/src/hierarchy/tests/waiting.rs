@@ -48,7 +48,7 @@ fn a_full_controller_is_asked_once_however_many_writes_wait() {
 #[test]
 fn what_is_read_in_place_of_a_line_is_not_written_over_before() {
     let hooks = Hooks {
-        reads: true,
+        versions: true,
         ..Hooks::default()
     };
     let mut b = Bench::new(MachineSpec::default(), hooks);

@@ -1,6 +1,6 @@
 //! The recording double: a design that wants every hook.
 
-use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, QueueId, TxId};
+use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, QueueId, Span, TxId};
 use fencepost_machine::memory::ModuleSpec;
 use fencepost_machine::seam::*;
 use std::cell::RefCell;
@@ -94,31 +94,8 @@ impl Design for Double {
             }
             Instr::Fence(_) => "fence",
             Instr::Locked => "locked",
-            Instr::TxCommit(_) => "tx_commit",
-            Instr::TxAbort(tx) => {
-                if self.refused.contains(&"tx_abort") {
-                    cx.roll_back(hw_thread, tx);
-                }
-                "tx_abort"
-            }
-            Instr::TxFlush => "tx_flush",
-            Instr::CommitQueue(_) => "commit_queue",
-            Instr::Release(_) => "release",
         };
         self.gate(cx, hook)
-    }
-    fn tx_begin(&mut self, cx: &mut dyn Cx, _: HwThread) -> TxStart {
-        if self.once(cx, "tx_begin") {
-            return TxStart::Wait(Cause::WindowFull);
-        }
-        self.next_tx += 1;
-        TxStart::Go(TxId(self.next_tx))
-    }
-    fn bind(&mut self, cx: &mut dyn Cx, _: HwThread, _: fencepost_kernel::Span) -> Bound {
-        if self.once(cx, "bind") {
-            return Bound::Wait(Cause::CommitPending);
-        }
-        Bound::To(QueueId(3))
     }
     fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, mask: u8) -> Gate {
         if self.once(cx, "nt_store") {
@@ -178,14 +155,6 @@ impl Design for Double {
             cx.timer(at, 2);
         }
     }
-    fn place(&mut self, _: &mut dyn Cx, _: HwThread, way: &Way) -> Place {
-        self.saw("place");
-        assert!(!way.frozen);
-        match way.dirty && way.line == VERSIONED.line() {
-            true => Place::Fork,
-            false => Place::Here,
-        }
-    }
     fn snooped(&mut self, cx: &mut dyn Cx, _: HwThread, _: LineAddr, _: Snoop) -> SnoopAnswer {
         if self.once(cx, "snooped") {
             SnoopAnswer::Wait(Cause::OrderPending)
@@ -222,9 +191,9 @@ impl Design for Double {
         });
         assert!(tag == 3 || tag == 11);
     }
-    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, _: LineAddr) -> bool {
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, _: LineAddr) -> ReadAnswer {
         self.saw("read_missed");
-        false
+        ReadAnswer::Pass
     }
     fn accepted(&mut self, _: &mut dyn Cx, _: WriteId, _: &Write) {
         self.saw("accepted");
@@ -237,10 +206,6 @@ impl Design for Double {
     }
     fn drained(&mut self, _: &mut dyn Cx, tag: u64) {
         self.saw(if tag == 9 { "drained_snapshot" } else { "drained_empty" });
-    }
-    fn read_done(&mut self, _: &mut dyn Cx, tag: u64, _: LineAddr, _: &LineData) {
-        assert!(tag == 7 || tag == 8);
-        self.saw("read_done");
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         self.saw("timer");
@@ -260,23 +225,89 @@ impl Design for Double {
         let line = Addr::pm(8).line();
         memory.write(line, memory.image().line(line));
     }
-    fn stats(&self) -> &'static [StatInfo] {
-        &[StatInfo {
-            name: "seen",
-            unit: "1",
-            doc: "Counts one.",
-        }]
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            counters: &[StatInfo {
+                name: "seen",
+                unit: "1",
+                doc: "Counts one.",
+            }],
+            histograms: &[StatInfo {
+                name: "values",
+                unit: "1",
+                doc: "One sample.",
+            }],
+            causes: &[],
+        }
     }
-    fn histograms(&self) -> &'static [StatInfo] {
-        &[StatInfo {
-            name: "values",
-            unit: "1",
-            doc: "One sample.",
-        }]
+    fn transactions(&mut self) -> Option<&mut dyn Transactions> {
+        Some(self)
+    }
+    fn versions(&mut self) -> Option<&mut dyn Versions> {
+        Some(self)
+    }
+    fn ranges(&mut self) -> Option<&mut dyn Ranges> {
+        Some(self)
     }
     fn explain(&self, _: HwThread) -> Option<String> {
         self.saw("explain");
         Some("the double waits for nobody".into())
+    }
+}
+
+impl Transactions for Double {
+    fn begin(&mut self, cx: &mut dyn Cx, _: HwThread) -> TxStart {
+        if self.once(cx, "tx_begin") {
+            return TxStart::Wait(Cause::WindowFull);
+        }
+        self.next_tx += 1;
+        TxStart::Go(TxId(self.next_tx))
+    }
+    fn commit(&mut self, cx: &mut dyn Cx, _: HwThread, _: TxId) -> Gate {
+        self.gate(cx, "tx_commit")
+    }
+    fn abort(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tx: TxId) -> Gate {
+        if self.refused.contains(&"tx_abort") {
+            cx.roll_back(hw_thread, tx);
+        }
+        self.gate(cx, "tx_abort")
+    }
+    fn flush(&mut self, cx: &mut dyn Cx, _: HwThread) -> Gate {
+        self.gate(cx, "tx_flush")
+    }
+}
+
+impl Versions for Double {
+    fn place(&mut self, _: &mut dyn Cx, _: HwThread, way: &Way) -> Place {
+        self.saw("place");
+        assert!(!way.frozen);
+        match way.dirty && way.line == VERSIONED.line() {
+            true => Place::Fork,
+            false => Place::Here,
+        }
+    }
+    fn read_from(&mut self, _: &mut dyn Cx, line: LineAddr) -> LineAddr {
+        self.saw("read_from");
+        line
+    }
+    fn read_done(&mut self, _: &mut dyn Cx, tag: u64, _: LineAddr, _: &LineData) {
+        assert!(tag == 7 || tag == 8);
+        self.saw("read_done");
+    }
+}
+
+impl Ranges for Double {
+    fn bind(&mut self, cx: &mut dyn Cx, _: HwThread, _: Span) -> Bound {
+        if self.once(cx, "bind") {
+            return Bound::Wait(Cause::CommitPending);
+        }
+        Bound::To(QueueId(3))
+    }
+    fn commit(&mut self, cx: &mut dyn Cx, _: HwThread, _: QueueId) -> Gate {
+        self.gate(cx, "commit_queue")
+    }
+    fn release(&mut self, cx: &mut dyn Cx, _: HwThread, _: Span) -> Gate {
+        self.gate(cx, "release")
     }
 }
 
