@@ -8,7 +8,8 @@
 //! makes the kept pages of the papers anew; `quotes` compares every quoted sentence with the texts of the papers; `inputs` varies every parameter of a
 //! paper's runs alone and lists those that move its headline and are not declared; `bench` times two commits in turns; `growth` fits how time and memory grow; `circles` shows files that
 //! depend on each other. The tests of this package fail when a page is out of date, when a crate or a component of the machine
-//! imports what stands above it, when a crate has too many levels, when files come to depend on each other in a circle, or when a file grows out of hand.
+//! imports what stands above it, when a crate has too many levels, when files come to depend on each other in a circle, when a planted fault stands at no named decision, or
+//! when a file grows out of hand.
 
 mod battery;
 mod bench;
@@ -34,6 +35,8 @@ mod mutants;
 mod net;
 #[cfg(test)]
 mod packages;
+#[cfg(test)]
+mod points;
 mod quotes;
 mod reproductions;
 mod rules;

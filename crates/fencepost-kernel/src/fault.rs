@@ -1,10 +1,12 @@
 //! Planted faults: switches that break one rule of the code on purpose, so that a test can show that the break is noticed.
 //!
-//! A fault is planted where the rule is kept, with one line:
+//! A fault is planted where the rule is kept, at a decision that has a name: in the initialiser of a `let`, or as what a small function
+//! returns. A test of `xtask` holds that everywhere. The condition of the rule comes first, so that the line is reached only where the fault acts:
 //!
 //! ```
 //! # let dirty = true;
-//! if dirty && !fencepost_kernel::planted!("hierarchy.snoop-unanswered", "a dirty copy answers every snoop") {
+//! let answered = dirty && !fencepost_kernel::planted!("hierarchy.snoop-unanswered", "a dirty copy answers every snoop");
+//! if answered {
 //!     // answer
 //! }
 //! ```

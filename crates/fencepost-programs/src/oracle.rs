@@ -278,13 +278,13 @@ impl History {
                 crash.acked.get(u).copied().unwrap_or(0),
                 crash.begun.get(u).copied().unwrap_or(0),
             );
-            if acked > 0
+            let explained = acked > 0
                 && count > 0
                 && !planted!(
                     "oracle.acknowledged-may-be-lost",
                     "an acknowledged operation is in every explanation"
-                )
-            {
+                );
+            if explained {
                 self.include(&mut cut, self.start[u] + acked.min(count) - 1);
             }
             if begun < count {

@@ -337,16 +337,15 @@ impl<'a> Check<'a> {
 
     fn must(&mut self, node: NodeId, axiom: Axiom, event: usize) -> Result<(), Box<Refusal>> {
         self.report.musts += 1;
-        if self.settled.is_settled(node) || planted!("conform.must-unchecked", "what a fence made durable is durable") {
+        let durable =
+            self.settled.is_settled(node) || planted!("conform.must-unchecked", "what a fence made durable is durable");
+        if durable {
             return Ok(());
         }
-        let missing = match self.store_at(node) {
-            Some(store) => store,
-            None => {
-                let (missing, _) = self.settled.missing_before(node);
-                self.store_at(missing).expect("an unsettled barrier waits for a store")
-            }
-        };
+        let missing = self.store_at(node).unwrap_or_else(|| {
+            let (missing, _) = self.settled.missing_before(node);
+            self.store_at(missing).expect("an unsettled barrier waits for a store")
+        });
         Err(Box::new(Refusal::Must { missing, axiom, event }))
     }
 

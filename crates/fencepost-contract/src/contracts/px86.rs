@@ -122,6 +122,11 @@ impl Px86 {
 
     fn flush(&mut self, thread: HwThread, line: LineAddr, kind: Flush, space: &mut SpaceBuilder<'_>) {
         let view = entry(&mut self.views, thread.index());
+        let complete = kind != Flush::Clflush
+            && planted!(
+                "contract.flush-needs-no-fence",
+                "a flush is complete only at the next fence"
+            );
         match kind {
             // Ordered with every write of its thread, streaming stores too (Intel SDM 3A, 8.2.2, and 2A, CLFLUSH): no later one is
             // durable before what it covers. So it has taken effect here, before whatever the trace has behind it.
@@ -129,11 +134,7 @@ impl Px86 {
                 let covered = (line, view.newest);
                 self.accept_lines(&[covered], space);
             }
-            _ if planted!(
-                "contract.flush-needs-no-fence",
-                "a flush is complete only at the next fence"
-            ) =>
-            {
+            _ if complete => {
                 let covered = (line, view.newest);
                 self.accept_lines(&[covered], space);
             }
@@ -149,10 +150,11 @@ impl Px86 {
         view.ready = view.ready.max(view.newest);
         let flushed = std::mem::take(&mut view.flushed);
         let nt = std::mem::take(&mut view.nt);
-        if !planted!(
+        let completes = !planted!(
             "contract.fence-orders-nothing",
             "a fence completes the flushes before it"
-        ) {
+        );
+        if completes {
             self.accept_lines(&flushed, space);
         }
         for node in nt {

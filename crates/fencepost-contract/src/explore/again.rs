@@ -107,10 +107,11 @@ pub(super) fn interrupt(
     };
     let (mut reached, mut visited) = (0, 0);
     for (point, durable) in states {
-        if planted!(
+        let not_tried = planted!(
             "explorer.second-failure-not-tried",
             "power fails again in every recovery that stored something"
-        ) {
+        );
+        if not_tried {
             break;
         }
         if allowance.is_spent(tally) {

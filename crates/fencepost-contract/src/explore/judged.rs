@@ -73,10 +73,11 @@ impl Judging {
     fn changed(path: &Path, places: &[u32]) -> Vec<LineAddr> {
         let all = path.known.order().lines();
         let mut changed: Vec<LineAddr> = places.iter().map(|place| all[*place as usize]).collect();
-        if planted!(
+        let forgotten = planted!(
             "explorer.change-forgotten",
             "an audit reads again what may have changed since the one before"
-        ) {
+        );
+        if forgotten {
             changed.clear();
         }
         changed.extend(&path.written);

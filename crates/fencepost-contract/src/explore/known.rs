@@ -108,10 +108,11 @@ impl Known {
         }
         self.open.extend(self.executed..executed);
         self.executed = self.executed.max(executed);
-        if !planted!(
+        let included = !planted!(
             "explorer.must-forgotten",
             "what a fence made durable is durable in every crash state"
-        ) {
+        );
+        if included {
             must.for_each(|n| self.include(n.0));
         }
         let Known { open, status, .. } = self;

@@ -45,13 +45,14 @@ impl Memo {
     }
     /// The words read by the continuations of an equal state with equal views, if they are known to be clean.
     pub(super) fn find(&self, state: u64, known: &Known) -> Option<Rc<[u32]>> {
-        let group = self.groups.get(&state)?.iter().find(|g| {
+        let looks_same = |g: &&Group| {
             g.clean.contains(&known.view(&g.words))
                 || planted!(
                     "explorer.merge-ignores-memory",
                     "states merge only where what they read looks the same"
                 )
-        })?;
+        };
+        let group = self.groups.get(&state)?.iter().find(looks_same)?;
         Some(Rc::clone(&group.words))
     }
     /// Remembers that every continuation is clean and reads `words`, each of them once.

@@ -226,9 +226,9 @@ impl Path {
         if !self.replaying() {
             self.read_also(&[slot]);
         }
-        if let Some(own) = self.known.own(slot)
-            && !planted!("explorer.own-store-unseen", "recovery reads what it has stored")
-        {
+        let own = self.known.own(slot);
+        let seen = own.is_some() && !planted!("explorer.own-store-unseen", "recovery reads what it has stored");
+        if let Some(own) = own.filter(|_| seen) {
             return own;
         }
         let (initial, parts) = self.known.parts(slot);

@@ -115,16 +115,16 @@ impl<'e, 's> Work<'e, 's> {
             };
             let before = self.tally.recoveries;
             let merged = self.tally.merges;
-            let ending = match rules.allowance.is_spent(&self.tally) {
+            let spent = rules.allowance.is_spent(&self.tally);
+            let not_searched = !spent
+                && i % 2 == 1
+                && planted!(
+                    "explorer.point-counted-not-searched",
+                    "every failure point that is counted is searched"
+                );
+            let ending = match spent {
                 true => Ending::Spent(None),
-                _ if i % 2 == 1
-                    && planted!(
-                        "explorer.point-counted-not-searched",
-                        "every failure point that is counted is searched"
-                    ) =>
-                {
-                    Ending::Explored(None)
-                }
+                false if not_searched => Ending::Explored(None),
                 false => subject.search(&mut self.path, &point.crash, &rules, &mut self.tally)?,
             };
             if let Some(ends) = &mut self.path.ends {

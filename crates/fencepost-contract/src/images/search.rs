@@ -152,10 +152,11 @@ impl<'s> Images<'s> {
             let reads = answer.reads.as_deref().unwrap_or(&all);
             let words = reads.iter().flat_map(|(offset, len)| self.words.within(*offset, *len));
             let mut words: Vec<u32> = words.collect();
-            if planted!(
+            let forgotten = planted!(
                 "external.read-forgotten",
                 "images are merged that agree on all that recovery read"
-            ) {
+            );
+            if forgotten {
                 words.pop();
             }
             self.steady &= self.paths.add(root, words, &job.values);

@@ -193,13 +193,14 @@ impl Parser {
             }
             "begin" => TraceKind::OpBegin(f.small("an operation")?),
             "end" => TraceKind::OpEnd(f.small("an operation")?),
-            "ack" => match (
-                f.small("an operation")?,
-                planted!("judge.ack-not-read", "an acknowledgement of a log is one"),
-            ) {
-                (op, false) => TraceKind::Ack(op),
-                (op, true) => TraceKind::OpEnd(op),
-            },
+            "ack" => {
+                let op = f.small("an operation")?;
+                let not_read = planted!("judge.ack-not-read", "an acknowledgement of a log is one");
+                match not_read {
+                    false => TraceKind::Ack(op),
+                    true => TraceKind::OpEnd(op),
+                }
+            }
             "tx-begin" | "tx-commit" | "tx-abort" => self.transaction(thread, word, f)?,
             "tx-flush" => TraceKind::TxFlush,
             "sync" => {

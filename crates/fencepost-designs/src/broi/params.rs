@@ -71,25 +71,24 @@ fencepost_kernel::param_enum! {
 impl BroiFault {
     /// The parameter's fault, or the one that is planted for this thread.
     pub(super) fn or_planted(self) -> BroiFault {
-        match self {
-            BroiFault::None
-                if planted!(
-                    "broi.barrier-index-off-by-one",
-                    "a barrier index register holds the position of its barrier"
-                ) =>
-            {
-                BroiFault::BarrierIndexOffByOne
-            }
-            BroiFault::None
-                if planted!(
-                    "broi.released-when-sent",
-                    "an entry is freed, and its dependants released, when it is durable"
-                ) =>
-            {
-                BroiFault::ReleasedWhenSent
-            }
-            other => other,
+        let none = self == BroiFault::None;
+        let off_by_one = none
+            && planted!(
+                "broi.barrier-index-off-by-one",
+                "a barrier index register holds the position of its barrier"
+            );
+        if off_by_one {
+            return BroiFault::BarrierIndexOffByOne;
         }
+        let released_when_sent = none
+            && planted!(
+                "broi.released-when-sent",
+                "an entry is freed, and its dependants released, when it is durable"
+            );
+        if released_when_sent {
+            return BroiFault::ReleasedWhenSent;
+        }
+        self
     }
 }
 fencepost_kernel::params! {

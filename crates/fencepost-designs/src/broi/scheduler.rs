@@ -79,10 +79,11 @@ impl BroiScheduler {
     /// By what the scheduler chooses among entries of one class: the priority.
     fn preference(&self, entry: usize) -> i64 {
         let priority = self.priorities.of(entry);
-        match planted!(
+        let least_first = planted!(
             "broi.least-priority-first",
             "the set of the highest priority goes first"
-        ) {
+        );
+        match least_first {
             true => -priority,
             false => priority,
         }

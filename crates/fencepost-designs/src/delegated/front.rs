@@ -120,7 +120,9 @@ impl Front {
     }
     fn update_one(&mut self, cx: &mut dyn Cx, port: PortId) {
         let cause = self.full(port);
-        let cause = cause.filter(|_| !planted!("delegated.full-buffer-passes", "a full persist buffer blocks the L1"));
+        let blocks =
+            cause.is_some() && !planted!("delegated.full-buffer-passes", "a full persist buffer blocks the L1");
+        let cause = cause.filter(|_| blocks);
         if self.blocked[port.index()] != cause {
             self.block(cx, port, cause);
         }

@@ -42,23 +42,24 @@ impl Fault {
     /// The parameter's fault, or the one that is planted for this thread.
     pub(super) fn or_planted(self) -> Fault {
         let none = self == Fault::None;
-        if none
+        let dependences_ignored = none
             && planted!(
                 "delegated.drain-ignores-dependences",
                 "an entry drains after everything that it depends on"
-            )
-        {
+            );
+        if dependences_ignored {
             return Fault::DrainIgnoresDependences;
         }
-        if none
+        let coalesces = none
             && planted!(
                 "delegated.coalesce-with-dependences",
                 "a store joins the newest entry only while AccumDP is empty"
-            )
-        {
+            );
+        if coalesces {
             return Fault::CoalesceWithDependences;
         }
-        if none && planted!("delegated.epoch-boundary-skipped", "a drained FENCE closes the epoch") {
+        let boundary_skipped = none && planted!("delegated.epoch-boundary-skipped", "a drained FENCE closes the epoch");
+        if boundary_skipped {
             return Fault::EpochBoundarySkipped;
         }
         self

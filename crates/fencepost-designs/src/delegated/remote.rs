@@ -21,10 +21,11 @@ impl Front {
         if let Some(cause) = self.full(port) {
             return self.waiting.wait(network, cause);
         }
-        if !planted!(
+        let ordered = !planted!(
             "delegated.remote-unordered",
             "a line from the network follows the persists that it overwrites"
-        ) {
+        );
+        if ordered {
             self.requested(cx, port, line, Snoop::ReadExclusive, active);
         }
         self.persist(cx, None, port, line, data, active);

@@ -207,20 +207,20 @@ impl Tracker {
 
 /// What a broken mechanism does not pass on of what a request found: persists and FENCEs of other buffers.
 fn forget(found: &mut Vec<(PortId, Seq, bool)>, invalidates: bool) {
-    if !invalidates
+    let reader_forgets = !invalidates
         && planted!(
             "delegated.read-learns-nothing",
             "who reads a line persists after what its bytes persist after"
-        )
-    {
+        );
+    if reader_forgets {
         found.clear();
     }
-    if invalidates
+    let owner_forgets = invalidates
         && planted!(
             "delegated.owner-learns-nothing",
             "who takes a line persists after the buffer that holds it"
-        )
-    {
+        );
+    if owner_forgets {
         found.retain(|(_, _, is_fence)| *is_fence);
     }
 }

@@ -124,8 +124,8 @@ fn bind_now(
         return QueueId::DEFAULT;
     };
     allocations.add(span, queue, hw_thread);
-    let times = 1 + u8::from(planted!("ranges.bound-twice", "a range takes one register"));
-    for _ in 0..times {
+    let twice = planted!("ranges.bound-twice", "a range takes one register");
+    for _ in 0..=u8::from(twice) {
         cx.write_register(RegisterWrite::Bind(queue, register(span, fault)));
     }
     QueueId(queue)

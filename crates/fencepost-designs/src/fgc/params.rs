@@ -32,31 +32,32 @@ fencepost_kernel::param_enum! {
 impl CommitFault {
     /// The parameter's fault, or the one that is planted for this thread.
     pub(super) fn or_planted(self) -> CommitFault {
-        match self {
-            CommitFault::None if planted!("commit.poll-early", "a poll is answered when the credits are full") => {
-                CommitFault::PollEarly
-            }
-            CommitFault::None
-                if planted!(
-                    "commit.default-queue-closed",
-                    "writes in no range are not blocked by a commit"
-                ) =>
-            {
-                CommitFault::DefaultQueueClosed
-            }
-            CommitFault::None
-                if planted!(
-                    "commit.closed-queue-takes",
-                    "a queue that is being committed takes no write"
-                ) =>
-            {
-                CommitFault::ClosedQueueTakes
-            }
-            CommitFault::None if planted!("commit.issues-at-zero", "no write is issued at credit 0") => {
-                CommitFault::IssuesAtZero
-            }
-            other => other,
+        let none = self == CommitFault::None;
+        let poll_early = none && planted!("commit.poll-early", "a poll is answered when the credits are full");
+        if poll_early {
+            return CommitFault::PollEarly;
         }
+        let default_closed = none
+            && planted!(
+                "commit.default-queue-closed",
+                "writes in no range are not blocked by a commit"
+            );
+        if default_closed {
+            return CommitFault::DefaultQueueClosed;
+        }
+        let closed_takes = none
+            && planted!(
+                "commit.closed-queue-takes",
+                "a queue that is being committed takes no write"
+            );
+        if closed_takes {
+            return CommitFault::ClosedQueueTakes;
+        }
+        let at_zero = none && planted!("commit.issues-at-zero", "no write is issued at credit 0");
+        if at_zero {
+            return CommitFault::IssuesAtZero;
+        }
+        self
     }
 }
 

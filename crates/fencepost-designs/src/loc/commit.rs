@@ -122,10 +122,11 @@ impl<S: Store> Engine<S> {
     }
     /// The owner of the version below the newest, if the store does not have that version.
     fn unlogged_below(&self, line: LineAddr) -> Option<(Key, Option<(Level, u32)>)> {
-        if planted!(
+        let unmerged = planted!(
             "loc.nothing-merged",
             "versions that a successor of the window overwrote are not logged"
-        ) {
+        );
+        if unmerged {
             return None;
         }
         let chain = self.tables.versions(line);

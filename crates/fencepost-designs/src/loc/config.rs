@@ -28,42 +28,47 @@ impl LocFault {
     /// The parameter's fault, or the one that is planted for this thread.
     fn or_planted(self) -> LocFault {
         let none = self == LocFault::None;
-        if none
+        let pair_first = none
             && planted!(
                 "loc.pair-first",
                 "a dependency pair counts only when the successor is committed"
-            )
-        {
+            );
+        if pair_first {
             return LocFault::PairFirst;
         }
-        if none
+        let home_early = none
             && planted!(
                 "loc.in-place-early",
                 "a transaction's lines go home after all its log writes are durable"
-            )
-        {
+            );
+        if home_early {
             return LocFault::InPlaceEarly;
         }
-        match () {
-            () if !none => self,
-            () if planted!(
+        let emptied_first = none
+            && planted!(
                 "loc.log-emptied-first",
                 "recovery empties a log when its home writes are durable"
-            ) =>
-            {
-                LocFault::LogEmptiedFirst
-            }
-            () if planted!(
+            );
+        if emptied_first {
+            return LocFault::LogEmptiedFirst;
+        }
+        let committed_early = none
+            && planted!(
                 "loc.committed-early",
                 "recovery advances what is committed after its home writes"
-            ) =>
-            {
-                LocFault::CommittedEarly
-            }
-            () if planted!("loc.pair-order", "recovery reads pairs from the tail to the head") => LocFault::PairOrder,
-            () if planted!("loc.window-short", "recovery reads whole windows") => LocFault::WindowShort,
-            () => self,
+            );
+        if committed_early {
+            return LocFault::CommittedEarly;
         }
+        let pairs_reversed = none && planted!("loc.pair-order", "recovery reads pairs from the tail to the head");
+        if pairs_reversed {
+            return LocFault::PairOrder;
+        }
+        let window_short = none && planted!("loc.window-short", "recovery reads whole windows");
+        if window_short {
+            return LocFault::WindowShort;
+        }
+        self
     }
 }
 fencepost_kernel::param_enum! {

@@ -122,10 +122,10 @@ impl So {
     // ---- flushes
 
     fn flush(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, flush: Flush) -> Gate {
+        let keeps_permission = matches!(flush, Flush::Clwb | Flush::CvAp)
+            && planted!("so.clwb-keeps-permission", "clwb gives up write permission");
         let kind = match flush {
-            Flush::Clwb | Flush::CvAp if planted!("so.clwb-keeps-permission", "clwb gives up write permission") => {
-                CleanKind::KeepExclusive
-            }
+            Flush::Clwb | Flush::CvAp if keeps_permission => CleanKind::KeepExclusive,
             Flush::Clwb | Flush::CvAp => CleanKind::KeepShared,
             Flush::ClflushOpt | Flush::Clflush => CleanKind::Invalidate,
         };

@@ -28,15 +28,17 @@ impl SoFault {
     /// The parameter's fault, or the one that is planted for this thread.
     pub(super) fn or_planted(self) -> SoFault {
         let none = self == SoFault::None;
-        if none
+        let others_ignored = none
             && planted!(
                 "so.pcommit-ignores-others",
                 "pcommit waits for the accepted writes of every core"
-            )
-        {
+            );
+        if others_ignored {
             return SoFault::PcommitIgnoresOthers;
         }
-        if none && planted!("so.sfence-ignores-flushes", "sfence waits for the thread's own flushes") {
+        let flushes_ignored =
+            none && planted!("so.sfence-ignores-flushes", "sfence waits for the thread's own flushes");
+        if flushes_ignored {
             return SoFault::SfenceIgnoresFlushes;
         }
         self

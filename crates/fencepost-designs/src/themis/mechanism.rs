@@ -48,10 +48,11 @@ impl Themis {
 }
 impl AtL1 {
     fn may_go(&self, paths: &Paths, core: CoreId, way: &Way, transfer: bool) -> bool {
-        if planted!(
+        let passes = planted!(
             "themis.write-backs-go",
             "a write-back waits for the non-temporal stores before its line's last store"
-        ) {
+        );
+        if passes {
             return true;
         }
         let forgets = match self.fault {

@@ -27,20 +27,20 @@ impl X86Fault {
     /// The parameter's fault, or the one that is planted for this thread.
     pub(super) fn or_planted(self) -> X86Fault {
         let none = self == X86Fault::None;
-        if none
+        let flushes_ignored = none
             && planted!(
                 "x86.sfence-ignores-flushes",
                 "sfence waits for the thread's own flushes"
-            )
-        {
+            );
+        if flushes_ignored {
             return X86Fault::SfenceIgnoresFlushes;
         }
-        if none
+        let stores_ignored = none
             && planted!(
                 "x86.sfence-ignores-wcb",
                 "sfence waits for the thread's own non-temporal stores"
-            )
-        {
+            );
+        if stores_ignored {
             return X86Fault::SfenceIgnoresWcb;
         }
         self

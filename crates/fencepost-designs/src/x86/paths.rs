@@ -255,10 +255,11 @@ impl Paths {
     fn send(&mut self, cx: &mut dyn Cx, core: CoreId) {
         let (now, mut sent_any) = (cx.now(), false);
         let gap = self.params.drain_gap;
-        let stay = match planted!(
+        let at_once = planted!(
             "x86.entries-leave-at-once",
             "an entry stays until its time on the path has come"
-        ) {
+        );
+        let stay = match at_once {
             true => Ps::ZERO,
             false => gap.max(self.params.drain_delay),
         };

@@ -143,7 +143,8 @@ impl Wcb {
         if let Some(at) = (self.head..self.tail).find(|p| self.is_for(*p, line)) {
             let slot = self.slot(at);
             let e = &mut self.ring[slot];
-            if !planted!("x86.combining-drops-bytes", "stores that combine leave the newer bytes") {
+            let newer_kept = !planted!("x86.combining-drops-bytes", "stores that combine leave the newer bytes");
+            if newer_kept {
                 e.data = *data;
             }
             e.hw_thread = hw_thread;

@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 /// What recovery is told of the operations before a crash: those that had begun, and those that were acknowledged.
 fn told(crash: &CrashPoint) -> [String; 2] {
-    let acked = match planted!("external.acked-too-few", "recovery is told what was acknowledged") {
+    let none_told = planted!("external.acked-too-few", "recovery is told what was acknowledged");
+    let acked = match none_told {
         true => &vec![0; crash.acked.len()],
         false => &crash.acked,
     };

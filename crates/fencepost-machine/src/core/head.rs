@@ -55,9 +55,9 @@ impl HardwareThread {
     fn must_drain(&self, out: &impl Outside, op: &Op, id: u32) -> bool {
         match op.kind {
             OpKind::Fence(kind) => {
-                out.shape().after_stores(kind)
-                    && !planted!("core.fence-before-stores", "a fence waits for the stores before it")
-                    || self.fences_hold_up(id)
+                let after_stores = out.shape().after_stores(kind)
+                    && !planted!("core.fence-before-stores", "a fence waits for the stores before it");
+                after_stores || self.fences_hold_up(id)
             }
             OpKind::Rmw | OpKind::Lock => {
                 // Arm atomics do not order older stores to other lines; x86 ones do.
@@ -320,16 +320,15 @@ impl HardwareThread {
     /// releases are squashed as its plain stores are: what they would write or publish no longer exists, and the operation
     /// that runs again repeats them. Locks do act, so that they can be released.
     fn new_value(&self, op: &Op, old: u64) -> Option<u64> {
+        let squashable = matches!(op.kind, OpKind::Rmw | OpKind::StoreRelease);
+        let squashed = squashable
+            && self.rolled_back()
+            && !planted!(
+                "core.dead-release-performs",
+                "a thread that was rolled back publishes nothing"
+            );
         match op.kind {
-            OpKind::Rmw | OpKind::StoreRelease
-                if self.rolled_back()
-                    && !planted!(
-                        "core.dead-release-performs",
-                        "a thread that was rolled back publishes nothing"
-                    ) =>
-            {
-                None
-            }
+            _ if squashed => None,
             OpKind::Rmw => self.thread.rmw()?.applied(old),
             OpKind::Lock => Some(1),
             _ => Some(op.value),

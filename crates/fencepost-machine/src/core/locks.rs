@@ -29,12 +29,12 @@ impl Locks {
                 self.handed |= 1 << hw_thread.0;
                 true
             }
-            Some(_) if planted!("core.lock-not-exclusive", "a lock has one holder") => true,
             Some((_, queue)) => {
-                if !queue.contains(&hw_thread) {
+                let shared = planted!("core.lock-not-exclusive", "a lock has one holder");
+                if !shared && !queue.contains(&hw_thread) {
                     queue.push_back(hw_thread);
                 }
-                false
+                shared
             }
         }
     }

@@ -139,7 +139,8 @@ impl HardwareThread {
 
     /// Whether a full fence older than the entry has not completed.
     fn behind_fence(&self, at: usize, id: u32) -> bool {
-        if planted!("core.load-passes-fence", "a load waits for an older full fence") {
+        let passes = planted!("core.load-passes-fence", "a load waits for an older full fence");
+        if passes {
             return false;
         }
         // Behind the youngest entry there is none that could be younger than it.

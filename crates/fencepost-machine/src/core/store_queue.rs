@@ -188,10 +188,11 @@ impl StoreQueue {
         let older = |s: &&QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
         let here = |s: &&QueuedStore| s.op.addr.word() == addr.word() && s.is_store();
         let mut writers = self.entries.iter().take_while(older).filter(here);
-        match planted!(
+        let oldest = planted!(
             "core.forwards-older-store",
             "a load takes its value from the youngest older store of its word"
-        ) {
+        );
+        match oldest {
             true => writers.next(),
             false => writers.last(),
         }

@@ -120,17 +120,19 @@ impl HardwareThread {
     }
 
     pub(super) fn try_store(&mut self, out: &mut impl Outside, i: usize, s: &QueuedStore) -> Tried {
-        if matches!(s.op.kind, OpKind::Store | OpKind::NtStore)
+        let squashed = matches!(s.op.kind, OpKind::Store | OpKind::NtStore)
             && self.rolled_back()
             && !planted!(
                 "core.dead-store-performs",
                 "a thread that was rolled back stores nothing until it knows"
-            )
-        {
-            return Tried::Performed; // squashed
+            );
+        if squashed {
+            return Tried::Performed;
         }
+        let unsent = matches!(s.op.kind, OpKind::Flush(_))
+            && planted!("core.flush-not-sent", "a flush looks through the caches");
         let done = match s.op.kind {
-            OpKind::Flush(_) if planted!("core.flush-not-sent", "a flush looks through the caches") => Gate::Go,
+            OpKind::Flush(_) if unsent => Gate::Go,
             OpKind::Flush(kind) => out.instr(self.id, Instr::Flush(s.line(), kind)),
             OpKind::QueuedFence(kind) => out.instr(self.id, Instr::Fence(kind)),
             OpKind::NtStore => return self.try_nt_store(out, i, s),

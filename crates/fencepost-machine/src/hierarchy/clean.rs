@@ -52,12 +52,12 @@ impl Hierarchy {
             Some((_, true, meta)) if !self.cores[p.index()].newer_between_levels(c.line) => Some((p, meta)),
             _ => None,
         });
-        let holder = holder.filter(|_| {
-            !planted!(
+        let found = holder.is_some()
+            && !planted!(
                 "hierarchy.clean-misses-owner",
                 "a flush finds a dirty copy in any cache"
-            )
-        });
+            );
+        let holder = holder.filter(|_| found);
         if holder.is_some_and(|(p, _)| full(self, p)) {
             self.bus.refused.push(Refused {
                 who: Behind::Clean(slot),
@@ -182,10 +182,11 @@ impl Hierarchy {
 
     /// No cache holds the line dirty; a write-back may still be under way, and then the clean is its completion.
     fn clean_in_flight(&mut self, out: &mut impl Outside, line: LineAddr, (hw_thread, tag): (HwThread, u64)) {
-        if planted!(
+        let forgotten = planted!(
             "hierarchy.clean-forgets-write",
             "a flush waits for a write of its line that is under way"
-        ) {
+        );
+        if forgotten {
             let at = out.now() + self.spec.bus.snoop;
             out.schedule(at, Step::Cleaned(hw_thread, tag));
             return;

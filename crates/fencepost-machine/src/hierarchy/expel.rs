@@ -56,10 +56,11 @@ impl Hierarchy {
         }
         let at = self.bus.lines.entry(line);
         for p in self.bus.lines.holders(at) {
-            if planted!(
+            let survives = planted!(
                 "hierarchy.copies-survive-bypass",
                 "a non-temporal store takes its line out of every cache"
-            ) {
+            );
+            if survives {
                 continue;
             }
             let core = &mut self.cores[p.index()];

@@ -164,12 +164,12 @@ impl Hierarchy {
             // Were it written back, it would go behind what is newer.
             return;
         }
-        if let Some(above) = above
+        let taken_along = above.is_some()
             && !planted!(
                 "hierarchy.second-level-forgets-first",
                 "a victim of the second level takes newer bytes of the first along"
-            )
-        {
+            );
+        if taken_along && let Some(above) = above {
             gone.dirty = true;
             gone.meta = above.meta;
             let words = self.words(Level::L1(core), gone.line);

@@ -16,13 +16,14 @@ impl Hierarchy {
     /// A victim of an L1. The caller has checked that the write-back buffer has a free entry.
     pub(super) fn leave_l1(&mut self, out: &mut impl Outside, core: CoreId, gone: Way) {
         if decision!("hierarchy.frozen-victim", gone.frozen) {
-            self.version_overflow(out, Level::L1(core), gone);
-        } else if gone.dirty
+            return self.version_overflow(out, Level::L1(core), gone);
+        }
+        let written_below = gone.dirty
             && !planted!(
                 "hierarchy.dirty-victim-dropped",
                 "a dirty line that leaves a cache is written below"
-            )
-        {
+            );
+        if written_below {
             self.depart(out, Level::L1(core), gone, Why::Replaced, Notify::default());
         }
     }
@@ -209,10 +210,11 @@ impl Hierarchy {
         if self.hooks.leaving && out.leaving(self, Level::Llc, &way, &data, Why::Replaced) == Exit::Drop {
             return;
         }
-        if !planted!(
+        let written = !planted!(
             "hierarchy.shared-victim-dropped",
             "a dirty line that leaves the shared cache is written to memory"
-        ) {
+        );
+        if written {
             self.write_out(out, way.line, data, WriteCause::Eviction, Notify::default(), true);
         }
     }

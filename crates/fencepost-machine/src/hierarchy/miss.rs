@@ -32,15 +32,18 @@ impl Hierarchy {
     ) -> Lookup {
         let at = self.bus.lines.entry(line);
         let l1 = &mut self.cores[core.index()].l1;
-        // Most of these are misses, and of most the bus knows; a miss needs its entry anyway.
-        if self.bus.lines.may_hold(at, core)
-            && let Some(way) = l1.find(line)
-            && (!exclusive
+        let hits = |way| {
+            !exclusive
                 || l1.state(way).writable()
                 || planted!(
                     "hierarchy.store-hits-shared",
                     "a store hits only a line that its core may write"
-                ))
+                )
+        };
+        // Most of these are misses, and of most the bus knows; a miss needs its entry anyway.
+        if self.bus.lines.may_hold(at, core)
+            && let Some(way) = l1.find(line)
+            && hits(way)
         {
             l1.touch(way);
             self.counters.l1_hits += 1;

@@ -48,12 +48,12 @@ impl Hierarchy {
             let own = p == core;
             let waiting = &self.cores[p.index()].write_back;
             let blocks = |d: &Departure| d.way.line == line && !(own && kind == Snoop::Upgrade && !d.notify.is_empty());
-            if waiting.iter().any(blocks)
+            let held_up = waiting.iter().any(blocks)
                 && !planted!(
                     "hierarchy.waiting-victim-overlooked",
                     "nothing is read past a line that waits to leave"
-                )
-            {
+                );
+            if held_up {
                 return Some((Cause::OrderPending, Some(p)));
             }
             if own || !self.bus.lines.may_hold(at, p) {
@@ -118,12 +118,12 @@ impl Hierarchy {
             return self.bus.lines.drop_holder(at, p);
         };
         let invalidate = matches!(why, Why::TakenBy(_));
-        if invalidate
+        let lost = invalidate
             && planted!(
                 "hierarchy.invalidation-lost",
                 "a store takes the line from every other core"
-            )
-        {
+            );
+        if lost {
             return;
         }
         if decision!("hierarchy.owner-answers", state.writable()) {
@@ -147,10 +147,11 @@ impl Hierarchy {
         }
         taken.shared = true;
         for (tags, way) in copies {
-            if !planted!(
+            let gives_up_permission = !planted!(
                 "hierarchy.downgrade-keeps-permission",
                 "a core whose line another one reads asks before it writes again"
-            ) {
+            );
+            if gives_up_permission {
                 tags.set_state(way, State::Shared);
             }
             tags.set_dirty(way, false);

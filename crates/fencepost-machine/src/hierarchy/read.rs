@@ -61,21 +61,21 @@ impl Hierarchy {
             true => out.read_from(self, line),
             false => line,
         };
-        if from != line
+        let log_missed = from != line
             && planted!(
                 "hierarchy.read-misses-log",
                 "a line whose newest bytes are in a log is read there"
-            )
-        {
+            );
+        if log_missed {
             from = line;
         }
         self.cores[core.index()].misses[miss].from = from;
-        if from != line
+        let kept_until_read = from != line
             && !planted!(
                 "hierarchy.log-written-before-read",
                 "what is read in place of its home is not written over before that"
-            )
-        {
+            );
+        if kept_until_read {
             self.interfaces[Side::of(line) as usize].redirected.push(from);
         }
         if self.keeps_bytes() {
@@ -187,13 +187,12 @@ impl Hierarchy {
         }
         // Where the answer frees an entry, the first that waits need not hear of it from the controller.
         let waiting = &mut self.interfaces[side as usize].waiting_reads;
-        if !waiting.is_empty()
+        let told = !waiting.is_empty()
             && !planted!(
                 "memory.free-read-entry-not-told",
                 "a read that was refused hears of a free entry"
-            )
-            && let Some(next) = waiting.pop_front()
-        {
+            );
+        if told && let Some(next) = waiting.pop_front() {
             self.send_read(out, side, next);
         }
     }

@@ -19,9 +19,12 @@ impl Hierarchy {
         let Some(held) = self.cores[core.index()].l1.peek(way) else {
             return Ok(way);
         };
-        match out.place(self, hw_thread, &held) {
+        let placed = out.place(self, hw_thread, &held);
+        let overwritten =
+            placed == Place::Fork && planted!("hierarchy.version-overwritten", "a frozen version keeps its bytes");
+        match placed {
             Place::Here => Ok(way),
-            Place::Fork if planted!("hierarchy.version-overwritten", "a frozen version keeps its bytes") => Ok(way),
+            Place::Fork if overwritten => Ok(way),
             Place::Wait(cause) => Err(cause),
             Place::Fork => {
                 let data = self.leaving_data(out, Level::L1(core), held.line);
@@ -53,12 +56,12 @@ impl Hierarchy {
         if self.cores[core.index()].l1.is_settled(way) {
             return;
         }
-        if self.cores[core.index()].l1.state(way) == State::Exclusive
+        let forgets_below = self.cores[core.index()].l1.state(way) == State::Exclusive
             && !planted!(
                 "hierarchy.older-copy-stays-dirty",
                 "a dirty copy below is not written back over a newer one"
-            )
-        {
+            );
+        if forgets_below {
             self.forget_llc_dirt(line); // The copy below must not be written back over this one.
         }
         let private = &mut self.cores[core.index()];

@@ -13,7 +13,8 @@ use fencepost_kernel::{Addr, CoreId, HwThread, LineAddr, LineData, PersistRecord
 impl System {
     /// Appends a durable event: log, durable image, trace.
     pub(crate) fn make_durable(&mut self, mut record: PersistRecord) {
-        if fencepost_kernel::planted!("memory.torn-word", "an aligned word becomes durable whole") {
+        let torn = fencepost_kernel::planted!("memory.torn-word", "an aligned word becomes durable whole");
+        if torn {
             let before = self.durable.line(record.line).words;
             let low = u64::from(u32::MAX);
             for (word, old) in record.data.words.iter_mut().zip(before) {

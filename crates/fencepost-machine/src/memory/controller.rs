@@ -237,10 +237,11 @@ impl Controller {
     }
     fn arrival(&self, at: Ps, slot: Slot) -> Ps {
         let (write, older) = (self.writes.write(slot), self.writes.older(slot));
-        if planted!(
+        let overtakes = planted!(
             "memory.arrival-out-of-order",
             "a write never arrives before an older one to its line"
-        ) {
+        );
+        if overtakes {
             return at;
         }
         if older.is_none() && (write.epoch.is_none() || !self.accept_is_durable) {

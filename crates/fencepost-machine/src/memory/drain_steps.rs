@@ -12,8 +12,9 @@ impl Controller {
     /// Asks for [`MemEvent::Drained`] with `tag` once the scope is satisfied: at the next `advance` (due at `now`) if
     /// it is already. Writes on their way do not count; where the queue is durable, accepted writes are satisfied.
     pub fn when_drained(&mut self, now: Ps, scope: DrainScope, tag: u64) {
+        let at_once = planted!("memory.drain-at-once", "a drain waits for the medium");
         let remaining = match scope {
-            _ if planted!("memory.drain-at-once", "a drain waits for the medium") => 0,
+            _ if at_once => 0,
             DrainScope::AcceptedSoFar(_) if self.accept_is_durable => 0,
             DrainScope::AcceptedSoFar(queue) | DrainScope::Empty(queue) => self.arrived(queue),
         };
@@ -94,12 +95,12 @@ impl Controller {
     /// cannot be done.
     pub fn write_register(&mut self, now: Ps, write: RegisterWrite) -> bool {
         let done = self.ranges.as_mut().is_some_and(|r| r.write(write));
-        if done
+        let told = done
             && !planted!(
                 "ranges.module-not-told",
                 "the module has the same ranges as the controller"
-            )
-        {
+            );
+        if told {
             self.tell_module(now, write);
         }
         done

@@ -6,7 +6,8 @@ use fencepost_kernel::planted;
 impl Writes {
     /// Whether the epoch of an entry has its turn.
     pub(super) fn epoch_may_issue(&self, e: &Entry) -> bool {
-        if planted!("memory.epoch-passed", "a write waits for the writes of earlier epochs") {
+        let passes = planted!("memory.epoch-passed", "a write waits for the writes of earlier epochs");
+        if passes {
             return true;
         }
         !e.in_epoch || self.scheduler_orders || e.write.epoch == self.queues[usize::from(e.write.queue)].issuing

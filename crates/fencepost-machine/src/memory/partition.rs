@@ -61,11 +61,10 @@ impl RangeRegisters {
     }
     /// The queue of a line.
     pub fn route(&self, line: LineAddr) -> u8 {
-        let holds =
-            |r: &LineRange| match planted!("ranges.last-line-missed", "a register holds every line of its range") {
-                true => r.holds(line) && line.0 != r.first.0 + r.count - 1,
-                false => r.holds(line),
-            };
+        let last_missed =
+            !self.all.is_empty() && planted!("ranges.last-line-missed", "a register holds every line of its range");
+        let missed = |r: &LineRange| last_missed && line.0 == r.first.0 + r.count - 1;
+        let holds = |r: &LineRange| r.holds(line) && !missed(r);
         self.all.iter().find(|(r, _)| holds(r)).map_or(0, |(_, queue)| *queue)
     }
     /// The registers changed.

@@ -158,12 +158,12 @@ impl Controller {
                 c.read(id, line);
             }
             out.push(MemEvent::ReadDone { id, line });
-            if std::mem::take(&mut self.read_refused)
+            let told = std::mem::take(&mut self.read_refused)
                 && !planted!(
                     "memory.free-read-entry-not-told",
                     "a read that was refused hears of a free entry"
-                )
-            {
+                );
+            if told {
                 out.push(MemEvent::ReadSlotFree);
             }
         }
@@ -217,13 +217,13 @@ impl Controller {
             c.stored(write.line, &write.data);
         }
         let queue = self.writes.write(slot).queue;
-        if self.durable_region
+        let reported = self.durable_region
             && !self.accept_is_durable
             && !planted!(
                 "memory.durable-not-reported",
                 "a write that the medium has stored is reported as durable"
-            )
-        {
+            );
+        if reported {
             let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
             let record = true;
             out.push(MemEvent::Durable { id, write, record });
@@ -275,12 +275,12 @@ impl Controller {
         self.act_by(wake);
     }
     pub(super) fn slot_free(&mut self, queue: u8, out: &mut Vec<MemEvent>) {
-        if std::mem::take(&mut self.write_refused[usize::from(queue)])
+        let told = std::mem::take(&mut self.write_refused[usize::from(queue)])
             && !planted!(
                 "memory.free-entry-not-told",
                 "a writer that was refused hears of a free entry"
-            )
-        {
+            );
+        if told {
             out.push(MemEvent::SlotFree { queue });
         }
     }

@@ -228,7 +228,8 @@ impl Writes {
         }
         let (write, id) = (e.write, e.id);
         let o = &mut self.entries[older as usize];
-        if !planted!("memory.merge-keeps-old-bytes", "merged writes leave the newer bytes") {
+        let newer_kept = !planted!("memory.merge-keeps-old-bytes", "merged writes leave the newer bytes");
+        if newer_kept {
             o.write.data = write.data;
         }
         if !self.durable_on_accept {
@@ -284,16 +285,15 @@ impl Writes {
     /// Whether epochs and same-line order let a queued write issue.
     pub(super) fn eligible(&self, slot: Slot) -> bool {
         let e = &self.entries[slot as usize];
-        let mut in_order = e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued);
-        if (e.older.is_some() || e.newer.is_some())
+        let reversed = (e.older.is_some() || e.newer.is_some())
             && planted!(
                 "memory.same-line-order-ignored",
                 "writes to one line become durable in order"
-            )
-        {
-            // The newest first.
-            in_order = e.newer.is_none_or(|n| self.entries[n as usize].state != State::Queued);
-        }
+            );
+        let in_order = match reversed {
+            true => e.newer.is_none_or(|n| self.entries[n as usize].state != State::Queued), // the newest first
+            false => e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued),
+        };
         self.epoch_may_issue(e) && in_order
     }
     /// The write's data goes to the medium. `free_slot`: its place in the queue is free from now on.

@@ -248,12 +248,12 @@ impl Network {
         }
         c.wire.push_back((arrival, m));
         let n = c.wire.len();
-        if n > 1
+        let reordered = n > 1
             && planted!(
                 "network.reorders",
                 "a channel keeps the order in which messages were sent"
-            )
-        {
+            );
+        if reordered {
             let (a, b) = (c.wire[n - 2].0, c.wire[n - 1].0);
             c.wire.swap(n - 2, n - 1);
             (c.wire[n - 2].0, c.wire[n - 1].0) = (a, b);
@@ -338,12 +338,12 @@ impl Network {
             c.range = Range::of(next);
             self.ask_for_bus(out, channel);
         }
-        if ack
+        let early = ack
             && planted!(
                 "network.ack-before-durable",
                 "an ACK is sent when its region is durable"
-            )
-        {
+            );
+        if early {
             self.send_ack(out, channel, id, arrived);
         }
     }

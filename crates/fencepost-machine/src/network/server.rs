@@ -85,13 +85,15 @@ impl Seen {
         let (id, expected) = ((m.id.tx, m.id.epoch), self.next);
         let fresh = id == expected || (m.id.tx > expected.0 && id.1 == 0 && expected.1 == 0);
         let again = id < expected;
-        if planted!(
+        let reorders = planted!(
             "network.reorders",
             "a channel keeps the order in which messages were sent"
-        ) {
+        );
+        if reorders {
             return Arrival::New;
         }
-        if again && planted!("network.applied-twice", "a block that was applied is not applied again") {
+        let applied_twice = again && planted!("network.applied-twice", "a block that was applied is not applied again");
+        if applied_twice {
             return Arrival::New;
         }
         match (fresh, again) {

@@ -36,7 +36,7 @@ pub trait Design {
     fn ranges(&mut self) -> Option<&mut dyn Ranges> {
         None
     }
-    /// What it counts, and for which causes of its own it makes threads wait. The machine asks once; reports may ask again.
+    /// What it counts, and for which causes of its own it makes threads wait.
     fn statistics(&self) -> Statistics {
         Statistics::default()
     }

@@ -175,10 +175,11 @@ impl Journal {
         tx.pm.acquire_fences();
         tx.pm.m.store(At::new(self.state).field(STATE_HEAD), Val::lit(head));
         tx.write(At::new(self.words).field(HEAD), Val::lit(head % self.count));
-        if !planted!(
+        let ordered = !planted!(
             "pmfs.head-not-ordered",
             "the journal's head is durable before its room is used again"
-        ) {
+        );
+        if ordered {
             tx.step();
         }
     }
@@ -186,7 +187,9 @@ impl Journal {
     #[track_caller]
     #[inline(always)]
     pub(super) fn log<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, undo: &mut Undo, at: At<M::Dep>, len: u64) {
-        if !tx.by_hand() || planted!("pmfs.entry-left-out", "metadata are in the journal before they change") {
+        let left_out =
+            !tx.by_hand() || planted!("pmfs.entry-left-out", "metadata are in the journal before they change");
+        if left_out {
             return;
         }
         let mut done = 0;
@@ -231,10 +234,11 @@ impl Journal {
             tx.step();
             self.entry(tx, undo, Kind::Commit, At::new(Addr(0)), 0);
         }
-        if !planted!(
+        let ordered = !planted!(
             "pmfs.entries-not-ordered",
             "undo entries are durable before metadata change in place"
-        ) {
+        );
+        if ordered {
             tx.step();
         }
     }
@@ -246,10 +250,11 @@ impl Journal {
             return;
         }
         tx.compute(sites::TX_COMMIT);
-        if !planted!(
+        let ordered = !planted!(
             "pmfs.commit-not-ordered",
             "metadata are durable before the commit entry"
-        ) {
+        );
+        if ordered {
             tx.step();
         }
         if !tx.slip(Variant::WrongStoreOrder) {
@@ -284,7 +289,8 @@ impl Journal {
             2 => Kind::Commit,
             _ => return None,
         };
-        if found != generation && !planted!("pmfs.old-entry-trusted", "entries of an older round are dead") {
+        let dead = found != generation && !planted!("pmfs.old-entry-trusted", "entries of an older round are dead");
+        if dead {
             return None;
         }
         if size > DATA || !size.is_multiple_of(8) {

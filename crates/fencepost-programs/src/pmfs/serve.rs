@@ -189,10 +189,11 @@ impl FileSystem {
         }
         copy_in(self, &mut tx, inode, (by.thread, by.name()), (at, end));
         tx.write(inode.field(TIME), Val::lit(by.name()));
-        if !planted!(
+        let ordered = !planted!(
             "pmfs.data-not-ordered",
             "what a write has copied is durable when it returns"
-        ) {
+        );
+        if ordered {
             tx.step();
         }
         tx.commit();

@@ -33,10 +33,10 @@ impl Runtime {
         step: LogStep,
         resume: impl FnOnce(&mut M, u32, u32, &Region<()>) -> Result<(), Violation>,
     ) -> LogFlow {
+        let first_only = matches!(step, LogStep::Thread(1..))
+            && planted!("recover.first-log-only", "the log of every thread is recovered");
         match step {
-            LogStep::Thread(1..) if planted!("recover.first-log-only", "the log of every thread is recovered") => {
-                LogFlow::Finished
-            }
+            LogStep::Thread(1..) if first_only => LogFlow::Finished,
             LogStep::Thread(thread) if thread >= self.threads => LogFlow::Finished,
             LogStep::Thread(thread) => self.open_log(m, thread, resume),
             LogStep::Scan {
@@ -181,7 +181,8 @@ impl Runtime {
                 })
             }
             _ => {
-                if planted!("recover.log-ended-first", "a log ends after what it restores") {
+                let ended_first = planted!("recover.log-ended-first", "a log ends after what it restores");
+                if ended_first {
                     mark(m, log, COMMIT, u64::from(seq));
                 }
                 LogFlow::Next(LogStep::Restore {
@@ -207,12 +208,12 @@ impl Runtime {
             return LogFlow::Broken(v);
         }
         found.apply(m);
-        if found.previous == 0
+        let last = found.previous == 0
             || planted!(
                 "recover.stops-early",
                 "every record of an unfinished transaction is restored"
-            )
-        {
+            );
+        if last {
             mark(m, log, COMMIT, u64::from(seq));
             return LogFlow::Next(LogStep::Thread(thread + 1));
         }
@@ -248,7 +249,8 @@ impl Runtime {
     }
     fn replay<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, index: u64, count: u64) -> LogFlow {
         let log = self.log(thread);
-        if index == count || planted!("recover.redo-left-out", "a committed transaction is replayed") {
+        let replayed = index == count || planted!("recover.redo-left-out", "a committed transaction is replayed");
+        if replayed {
             mark(m, log, APPLIED, u64::from(seq));
             return LogFlow::Next(LogStep::Thread(thread + 1));
         }

@@ -46,19 +46,21 @@ impl<M: Mem> Tx<'_, '_, M> {
             self.order();
         }
         self.log_mark(COMMIT, (u64::from(self.seq) << COUNT_BITS) | records);
-        if !planted!(
+        let committed_first = !planted!(
             "tx.applied-before-committed",
             "a redo transaction is committed before it is applied"
-        ) {
+        );
+        if committed_first {
             self.order();
         }
         if !wrong {
             self.redo_apply();
             self.flush_dirty();
-            if !planted!(
+            let data_first = !planted!(
                 "tx.log-truncated-early",
                 "a redo log is truncated after its data is durable"
-            ) {
+            );
+            if data_first {
                 self.order();
             }
         }

@@ -183,10 +183,11 @@ impl<M: Mem> Tx<'_, '_, M> {
     /// Orders the records from `from` on before whatever data follows.
     #[inline(always)]
     fn seal_from(&mut self, from: u64) {
-        if !planted!(
+        let flushed = !planted!(
             "tx.record-not-flushed",
             "a log record is flushed before the data that it protects is stored"
-        ) {
+        );
+        if flushed {
             self.pm.log_persist(At::new(Addr(from)), self.cursor - from);
         }
         if self.is_list() {
@@ -207,10 +208,11 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.write_late();
         if self.cursor != self.first_record() {
             self.flush_dirty();
-            if !planted!(
+            let ordered = !planted!(
                 "tx.mark-before-data",
                 "data is durable before the mark that ends its transaction"
-            ) {
+            );
+            if ordered {
                 self.order();
             }
             if !(Self::MISTAKES && self.slips.committed_early) {

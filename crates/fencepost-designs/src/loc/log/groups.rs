@@ -276,10 +276,11 @@ impl MemLog {
         };
         let n = self.groups.iter().take_while(|g| over(g)).count();
         let over = self.groups.drain(..n).map(|g| (g.sid, g.slot));
-        match planted!(
+        let reused_early = planted!(
             "loc.slot-reused-early",
             "a log slot is used again only after the head that passed it is durable"
-        ) {
+        );
+        match reused_early {
             true => self.free.extend(over),
             false => self.over.extend(over),
         }

@@ -61,10 +61,11 @@ impl LogStore {
     pub fn new(params: &LogParams, committed: Committed, fault: LocFault) -> Result<LogStore, ParamError> {
         params.check()?;
         let mut params = params.clone();
-        params.group_atomic &= !planted!(
+        let atomic = !planted!(
             "loc.group-not-atomic",
             "a block group is one atomic write where transactions are committed by count"
         );
+        params.group_atomic &= atomic;
         Ok(LogStore {
             params,
             committed,

@@ -103,10 +103,11 @@ pub fn last_committed(txs: &BTreeMap<u64, Logged>, first: u64, count: Pairs) -> 
     while marked.get(&end) == Some(&true) {
         end += 1;
     }
-    if planted!(
+    let hole_skipped = planted!(
         "loc.hole-skipped",
         "nothing after the first uncommitted transaction is committed"
-    ) {
+    );
+    if hole_skipped {
         let last = marked.iter().filter(|m| *m.1).map(|m| *m.0).max();
         return last.unwrap_or(0).max(end - 1);
     }

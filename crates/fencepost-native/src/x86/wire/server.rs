@@ -86,13 +86,13 @@ fn connection(
         if replica.board.is_full() {
             return Ok(());
         }
-        if !block.ack
+        let reordered = !block.ack
             && held.is_none()
             && planted!(
                 "wire.reorders",
                 "epochs of a channel are applied in the order in which they were sent"
-            )
-        {
+            );
+        if reordered {
             held = Some(block);
             continue;
         }
