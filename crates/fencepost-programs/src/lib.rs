@@ -42,6 +42,7 @@ mod dict;
 pub mod dictionary;
 mod draw;
 pub mod echo;
+pub mod front;
 pub mod hash;
 pub mod hashmap;
 pub mod index;
@@ -76,5 +77,6 @@ pub mod tx;
 pub mod vacation;
 
 pub use choices::{Coupling, LogForm, Needs, Scheme, SchemeRow, Variant};
+pub use front::Front;
 pub use registry::{About, Visit, WHISPER, clients_beside, footprint, programs, with_program};
 pub use settings::{Described, ProgramError, Settings};

@@ -2,6 +2,7 @@
 
 use crate::dict::{Keys, Toggle};
 use crate::draw::below;
+use crate::front::{Reader, next_word};
 use crate::layout::{Layout, Rows};
 use crate::oracle::{Builder, History};
 use crate::pool::Pool;
@@ -147,16 +148,24 @@ impl Values {
     pub fn block(&self) -> u64 {
         (self.words * 8).max(BLOCK)
     }
-    /// Fills a new value; the word that is written last.
+    /// Fills a new value, from where the front has it or with words at hand; the word that is written last.
     #[inline(always)]
-    pub fn fill<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, block: At<M::Dep>, value: u64, last: u64) -> At<M::Dep> {
+    pub fn fill<M: Mem>(
+        &self,
+        tx: &mut Tx<'_, '_, M>,
+        block: At<M::Dep>,
+        (value, last): (u64, u64),
+        mut data: Option<Reader<M::Dep>>,
+    ) -> At<M::Dep> {
         let mut w = 0;
         while w < self.words - 1 {
-            tx.fresh(block.field(8 * w), Val::lit(value));
+            let word = next_word(tx.pm.m, &mut data, value);
+            tx.fresh(block.field(8 * w), word);
             w += 1;
         }
         let at = block.field(8 * w);
-        tx.fresh(at, Val::lit(last));
+        let word = next_word(tx.pm.m, &mut data, last);
+        tx.fresh(at, if last == value { word } else { Val::lit(last) });
         at
     }
     /// Fills a value before the run.

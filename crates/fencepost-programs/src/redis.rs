@@ -8,11 +8,15 @@
 //!
 //! WHISPER runs 10,000 to 1,000,000 keys, 250 commands a pipeline; fgc 1,000,000 keys. The default is 10,000 keys, half of them there.
 //!
+//! With `front=application` a thread is a server with one connection: it parses the array of strings, makes an object of each, looks the
+//! command up, copies the value from its argument, replies, and releases the arguments (`front::resp`).
+//!
 //! Used by fgc (Table III).
 
 use crate::chains::{Chains, KEY, NEXT};
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::draw;
+use crate::front::{Front, Reader, Resp, next_word};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::Builder;
 use crate::pool::Pool;
@@ -46,6 +50,8 @@ params! {
         locks: u64 = 512,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
+        /// What the program does around its transactions.
+        front: Front = Front::None,
     }
 }
 
@@ -71,6 +77,7 @@ pub struct Redis {
     entries: Rows,
     objects: Rows,
     locks: Locks,
+    front: Option<Resp>,
     footprint: Footprint,
 }
 
@@ -117,6 +124,7 @@ impl Described for Redis {
         let pool = Pool::new(&mut layout, s.threads, BLOCK, 2 * u64::from(s.ops));
         let rt = Runtime::new(&mut layout, s, params.coupling, VALUE_WORDS + 5, pool);
         let locks = Locks::new(&mut layout, params.locks.min(params.buckets));
+        let front = params.front.then(|| Resp::new(&mut layout, s.threads, VALUE_WORDS));
         Ok(Redis {
             rt,
             seed: s.seed,
@@ -124,6 +132,7 @@ impl Described for Redis {
             entries,
             objects,
             locks,
+            front,
             footprint: layout.footprint(),
             params,
         })
@@ -137,16 +146,23 @@ impl Redis {
     }
     /// Sets a key; returns where the last word of the value lies.
     #[inline(always)]
-    fn set<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64, value: u64) -> At<M::Dep> {
+    fn set<M: Mem>(
+        &self,
+        tx: &mut Tx<'_, '_, M>,
+        (key, value): (u64, u64),
+        mut data: Option<Reader<M::Dep>>,
+    ) -> At<M::Dep> {
         let place = self.dict.find(tx, key);
         let object = tx.alloc();
         let last = object.field(VALUE + (VALUE_WORDS - 1) * 8);
         tx.fresh(object.field(HEADER), Val::lit(STRING));
         for w in 0..VALUE_WORDS - 1 {
-            tx.fresh(object.field(VALUE + w * 8), Val::lit(value));
+            let word = next_word(tx.pm.m, &mut data, value);
+            tx.fresh(object.field(VALUE + w * 8), word);
         }
         let split = tx.slip(Variant::NonAtomicUpdate);
-        tx.fresh(last, Val::lit(if split { 0 } else { value }));
+        let word = next_word(tx.pm.m, &mut data, value);
+        tx.fresh(last, if split { Val::lit(0) } else { word });
         if place.found() {
             let pointer = place.entry.field(OBJECT);
             let old = tx.read(pointer).ptr();
@@ -178,7 +194,13 @@ impl Redis {
         value
     }
     #[inline(always)]
-    fn execute<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, c: Command) -> Result<Outcome, Rollback> {
+    fn execute<M: Mem>(
+        &self,
+        pm: &mut Pm<'_, M>,
+        (thread, k): (u32, u32),
+        c: Command,
+        data: Option<Reader<M::Dep>>,
+    ) -> Result<Outcome, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;
         let Some(value) = c.value else {
             let found = self.get(&mut tx, c.key);
@@ -186,7 +208,7 @@ impl Redis {
             let (kind, words) = (GOT, [found, 0, 0]);
             return Ok(Outcome { kind, words });
         };
-        let last = self.set(&mut tx, c.key, value);
+        let last = self.set(&mut tx, (c.key, value), data);
         let split = tx.slip(Variant::NonAtomicUpdate);
         tx.commit();
         if split {
@@ -196,6 +218,22 @@ impl Redis {
         }
         let (kind, words) = (SET, [0; 3]);
         Ok(Outcome { kind, words })
+    }
+    /// Takes the command from where the client's text arrives. A thread that was rolled back and does not know it yet finds none there:
+    /// it goes on with the one that it was given, to no effect.
+    #[inline(always)]
+    fn receive<M: Mem>(&self, m: &mut M, thread: u32, input: &Command) -> (Command, Option<Reader<M::Dep>>) {
+        let front = self.front.as_ref();
+        match front.and_then(|f| f.take(m, thread, input.key, input.value)) {
+            None => (*input, None),
+            Some(taken) => (
+                Command {
+                    key: taken.key,
+                    ..*input
+                },
+                taken.value,
+            ),
+        }
     }
     /// The value of a key in a recovered memory (0: none), or what is wrong with its entry.
     fn recovered<M: Mem<Dep = ()>>(&self, m: &mut M, key: u64) -> Result<(u64, Addr), Violation> {
@@ -230,6 +268,7 @@ impl Program for Redis {
         self.footprint
     }
     fn setup<M: Mem>(&self, m: &mut M) {
+        self.front.iter().for_each(|f| f.plant(m));
         for i in 0..self.params.preload {
             let (entry, object) = (self.entries.at::<M::Dep>(i), self.objects.at::<M::Dep>(i));
             m.store(object.field(HEADER), Val::lit(STRING));
@@ -252,10 +291,17 @@ impl Program for Redis {
     #[inline(always)]
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Command) -> Result<Outcome, Rollback> {
         pm.m.compute(sites::PROLOGUE);
-        let lock = self.locks.of(self.dict.bucket(input.key));
+        let (command, data) = self.receive(pm.m, thread, input);
+        let lock = self.locks.of(self.dict.bucket(command.key));
         pm.lock(lock);
-        let result = self.execute(pm, thread, k, *input);
+        let result = self.execute(pm, (thread, k), command, data);
         pm.unlock(lock);
+        if let (Some(front), Ok(outcome)) = (&self.front, &result) {
+            match input.value {
+                Some(_) => front.stored(pm.m, thread),
+                None => front.value(pm.m, thread, outcome.words[0]),
+            }
+        }
         pm.m.compute(sites::EPILOGUE);
         result
     }

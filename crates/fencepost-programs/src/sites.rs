@@ -71,6 +71,14 @@ sites! {
     PAGE_READ = 18, 2000;
     /// The same, up to one that writes.
     PAGE_WRITE = 19, 2000;
+    /// Parsing one byte of a request.
+    PARSE_BYTE = 20, 4;
+    /// Copying one word between buffers.
+    COPY_WORD = 21, 3;
+    /// Drawing a number from a generator.
+    DRAW = 22, 15;
+    /// Making one word of a generator anew.
+    TWIST = 23, 12;
 }
 
 /// Sites of the transaction runtime: the others are the programs', whatever logs.

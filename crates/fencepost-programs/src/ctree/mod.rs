@@ -9,6 +9,9 @@
 //!
 //! The audit walks the tree in the order of its keys.
 //!
+//! With `front=application` the driver draws the key and makes the value that is copied, and the object library keeps its records of the
+//! transaction in volatile memory (`front::driver`).
+//!
 //! Used by themis, and by broi and fgc as part of WHISPER.
 
 mod audit;
@@ -19,6 +22,7 @@ pub use audit::CtreeAudit;
 use crate::choices::{Coupling, Variant};
 use crate::dict::Toggle;
 use crate::dictionary::{Changed, Contents, Keyed, LaidOut};
+use crate::front::{Driver, Front, Reader};
 use crate::layout::{Layout, Rows};
 use crate::objects::{Inserts, NODE, NONE, VALUE};
 use crate::oracle::History;
@@ -46,6 +50,8 @@ params! {
         batch: u32 = 1,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
+        /// What the program does around its transactions.
+        front: Front = Front::None,
     }
 }
 
@@ -64,6 +70,7 @@ pub struct CritBit {
     /// Blocks of the preloaded keys: a value and an inner node each.
     preload: Rows,
     pool: Pool,
+    front: Option<Driver>,
 }
 
 impl CritBit {
@@ -85,13 +92,22 @@ impl CritBit {
         }
         at
     }
+    /// The driver and the library around an insert that logs one entry and takes two blocks.
+    #[inline(always)]
+    fn drive<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, new: Toggle, entry: At<M::Dep>) -> Option<Reader<M::Dep>> {
+        let (front, thread) = (self.front.as_ref()?, tx.thread());
+        let data = front.draw(tx.pm.m, thread, new.key, new.value);
+        front.insert(tx.pm.m, thread, &[entry], 2);
+        Some(data)
+    }
     /// Inserts a key: the last word of its value.
     #[inline(always)]
     fn insert<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, new: Toggle, last: u64, wrong_bit: bool) -> At<M::Dep> {
         let leaf = self.search(tx, new.key, None);
         let (tag, found) = (tx.read(leaf.field(TAG)).v, tx.read(leaf.field(KEY)).v);
+        let data = self.drive(tx, new, leaf);
         let block = tx.alloc();
-        let last = self.inserts.values.fill(tx, block, new.value, last);
+        let last = self.inserts.values.fill(tx, block, (new.value, last), data);
         if tag == NONE || found == new.key {
             // The first key, or a new value for a key that is there.
             let old = tx.read(leaf.field(REF)).ptr();
@@ -170,6 +186,7 @@ impl Contents for CritBit {
     fn lay_out(p: &CtreeParams, s: &Settings, inserts: Inserts, layout: &mut Layout) -> Result<LaidOut<Self>, String> {
         let root = layout.pm(64);
         let (preload, pool) = inserts.blocks(s, layout);
+        let front = p.front.then(|| Driver::new(layout, s.threads, inserts.values.words()));
         Ok(LaidOut {
             stores: (STORES + inserts.values.words()) * u64::from(p.batch),
             contents: CritBit {
@@ -177,6 +194,7 @@ impl Contents for CritBit {
                 root,
                 preload,
                 pool,
+                front,
             },
             pool,
             locks: 1,
@@ -191,6 +209,7 @@ impl Contents for CritBit {
         0
     }
     fn setup<M: Mem>(&self, m: &mut M) {
+        self.front.iter().for_each(|f| f.plant(m));
         let mut keys: Vec<(u64, u64)> = self.inserts.preloaded().collect();
         keys.sort_unstable();
         self.plant(m, At::new(self.root), &keys, 0);
@@ -205,6 +224,12 @@ impl Contents for CritBit {
         Changed {
             found: 0,
             inserted: Some(self.insert(tx, wanted, last, wrong_bit)),
+        }
+    }
+    #[inline(always)]
+    fn finish<M: Mem>(&self, m: &mut M, thread: u32, keys: usize) {
+        if let Some(front) = &self.front {
+            (0..keys).for_each(|_| front.committed(m, thread, 1, 2));
         }
     }
     fn model(&self, _: &[OpRecord], history: History) -> KeyModel {

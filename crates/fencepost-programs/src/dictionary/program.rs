@@ -120,6 +120,9 @@ pub trait Contents: Clone + Debug + Send + Sync + 'static {
         }
         Ok(found)
     }
+    /// After the transaction of so many keys, outside its locks.
+    #[inline(always)]
+    fn finish<M: Mem>(&self, _m: &mut M, _thread: u32, _keys: usize) {}
     /// Completes an interrupted region.
     ///
     /// # Errors
@@ -225,6 +228,7 @@ impl<C: Contents> Program for Keyed<C> {
             self.locks.unlock_all(pm, stripes.as_slice());
             found
         };
+        own.finish(pm.m, thread, toggles.len());
         pm.m.compute(sites::EPILOGUE);
         Ok(C::Keys::outcome::<M>(found?.as_slice()))
     }

@@ -8,12 +8,16 @@
 //! WHISPER runs 80 % puts, 70 % of them updates, keys of 128 B, values of 1,024 B, 10,000 keys preloaded, a merge every 8 requests; fgc
 //! 4 clients and a million transactions. The default differs in the number of keys: 1,000 preloaded of 2,000.
 //!
+//! With `front=application` the client makes key and value, copies both into its store, compares keys whole, and hashes every key of a
+//! merge (`front::client`).
+//!
 //! Used by fgc (Table III).
 
 mod store;
 
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::draw;
+use crate::front::{Client, Front, next_word};
 use crate::layout::{Footprint, Layout, Locks};
 use crate::oracle::Builder;
 use crate::registers::{RegisterAudit, Registers};
@@ -60,6 +64,8 @@ params! {
         locks: u64 = 512,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
+        /// What the program does around its transactions.
+        front: Front = Front::None,
     }
 }
 
@@ -78,6 +84,7 @@ pub struct Echo {
     /// The clients' volatile stores, `batch` slots each.
     clients: Addr,
     locks: Locks,
+    front: Option<Client>,
     footprint: Footprint,
 }
 
@@ -134,12 +141,17 @@ impl Described for Echo {
         let rt = Runtime::new(&mut layout, s, params.coupling, stores, pool);
         let locks = Locks::new(&mut layout, params.locks.min(params.buckets));
         let clients = layout.dram(u64::from(s.threads) * u64::from(params.batch) * (SLOT_VALUE + sizes.value));
+        let bytes = (sizes.key, sizes.value);
+        let front = params
+            .front
+            .then(|| Client::new(&mut layout, s.threads, bytes, params.batch));
         Ok(Echo {
             rt,
             seed: s.seed,
             master,
             clients,
             locks,
+            front,
             footprint: layout.footprint(),
             params,
         })
@@ -157,12 +169,16 @@ impl Echo {
     fn stage<M: Mem>(&self, m: &mut M, thread: u32, i: u32, request: &Request) {
         let slot = self.slot(thread, i);
         let put = request.id != 0;
+        let front = self.front.as_ref();
+        let mut data = front.map(|f| f.request(m, thread, request.key, put.then_some(request.id)));
         m.store(slot, Val::lit(if put { request.key } else { 0 }));
         if put {
             m.store(slot.field(8), Val::lit(request.id));
             for w in 0..self.params.value.0 / 8 {
-                m.store(slot.field(SLOT_VALUE + w * 8), Val::lit(request.id));
+                let word = next_word(m, &mut data, request.id);
+                m.store(slot.field(SLOT_VALUE + w * 8), word);
             }
+            front.iter().for_each(|f| f.keep(m, thread, i));
         }
         m.compute(sites::ROW);
     }
@@ -172,7 +188,8 @@ impl Echo {
         for i in (0..used).rev() {
             let found = m.load(self.slot(thread, i)).v;
             m.compute(sites::CHAIN_STEP);
-            if found == key {
+            let same = |m: &mut M| self.front.is_none_or(|f| f.same(m, thread, i));
+            if found == key && same(m) {
                 return m.load(self.slot(thread, i).field(8)).v;
             }
         }
@@ -181,6 +198,7 @@ impl Echo {
     /// The newest version of a key in the master.
     #[inline(always)]
     fn get<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, key: u64) -> Result<u64, Rollback> {
+        self.front.iter().for_each(|f| f.hash_request(pm.m, thread));
         let lock = self.locks.of(self.master.bucket(key));
         pm.lock(lock);
         let result = self.rt.begin(pm, thread, k).map(|mut tx| {
@@ -200,6 +218,7 @@ impl Echo {
             let key = pm.m.load(slot).v;
             if key != 0 {
                 let id = pm.m.load(slot.field(8)).v;
+                self.front.iter().for_each(|f| f.hash_kept(pm.m, thread, i));
                 puts.push((key, id, slot.field(SLOT_VALUE)));
             }
         }

@@ -9,6 +9,9 @@
 //!
 //! The audit walks every chain, then looks every key up.
 //!
+//! With `front=application` the driver draws the key and makes the value that is copied, and the object library keeps its records of the
+//! transaction in volatile memory (`front::driver`).
+//!
 //! Used by themis, and by broi and fgc as part of WHISPER.
 
 mod audit;
@@ -23,6 +26,7 @@ use plan::Parts;
 use crate::choices::{Coupling, Variant};
 use crate::dict::Toggle;
 use crate::dictionary::{Changed, Contents, Found, Keyed, LaidOut};
+use crate::front::{Driver, Front, Reader};
 use crate::layout::{Layout, Rows};
 use crate::objects::{Inserts, NODE, NONE, VALUE};
 use crate::oracle::History;
@@ -53,6 +57,8 @@ params! {
         batch: u32 = 1,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
+        /// What the program does around its transactions.
+        front: Front = Front::None,
     }
 }
 
@@ -73,6 +79,7 @@ pub struct Chains {
     /// Blocks of the preloaded keys: an entry and a value each.
     preload: Rows,
     pool: Pool,
+    front: Option<Driver>,
 }
 
 impl Chains {
@@ -103,8 +110,9 @@ impl Chains {
         let count = At::new(self.table.root).field(COUNT);
         tx.protect_once(head, 8);
         tx.protect_once(count, 8);
+        let data = self.drive(tx, new, &[head, count], 2);
         let (entry, block) = (tx.alloc(), tx.alloc());
-        let last = self.inserts.values.fill(tx, block, new.value, last);
+        let last = self.inserts.values.fill(tx, block, (new.value, last), data);
         tx.fresh(entry.field(KEY), Val::lit(new.key));
         tx.fresh(entry.field(VALUE_AT), Val::lit(VALUE));
         tx.fresh(entry.field(VALUE_AT + 8), block.pointer());
@@ -117,12 +125,27 @@ impl Chains {
         }
         (last, chain + 1)
     }
+    /// The driver and the library around an insert that logs these ranges and takes so many blocks.
+    #[inline(always)]
+    fn drive<M: Mem>(
+        &self,
+        tx: &mut Tx<'_, '_, M>,
+        new: Toggle,
+        ranges: &[At<M::Dep>],
+        blocks: u64,
+    ) -> Option<Reader<M::Dep>> {
+        let (front, thread) = (self.front.as_ref()?, tx.thread());
+        let data = front.draw(tx.pm.m, thread, new.key, new.value);
+        front.insert(tx.pm.m, thread, ranges, blocks);
+        Some(data)
+    }
     /// A new value for a key that is there.
     fn replace<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, entry: At<M::Dep>, new: Toggle, last: u64) -> At<M::Dep> {
         let at = entry.field(VALUE_AT + 8);
         let old = tx.read(at).ptr();
+        let data = self.drive(tx, new, &[at], 1);
         let block = tx.alloc();
-        let last = self.inserts.values.fill(tx, block, new.value, last);
+        let last = self.inserts.values.fill(tx, block, (new.value, last), data);
         tx.protect_once(at, 8);
         tx.write(at, block.pointer());
         tx.free(old);
@@ -187,6 +210,7 @@ impl Contents for Chains {
         let most = inserts.most(s.ops);
         let table = Table::new(layout, p.buckets, p.preload, most);
         let (preload, pool) = inserts.blocks(s, layout);
+        let front = p.front.then(|| Driver::new(layout, s.threads, inserts.values.words()));
         // Growing stores every new bucket, and every entry's link and its bucket again.
         let inserted = (STORES + inserts.values.words()) * u64::from(p.batch);
         Ok(LaidOut {
@@ -196,6 +220,7 @@ impl Contents for Chains {
                 table,
                 preload,
                 pool,
+                front,
             },
             pool,
             locks: 1,
@@ -210,6 +235,7 @@ impl Contents for Chains {
         0
     }
     fn setup<M: Mem>(&self, m: &mut M) {
+        self.front.iter().for_each(|f| f.plant(m));
         let buckets = self.table.first::<M>(m, self.inserts.preload);
         let nbuckets = m.load(buckets).v;
         for (i, (key, value)) in (0..).zip(self.inserts.preloaded()) {
@@ -250,6 +276,12 @@ impl Contents for Chains {
             self.grow(rt, pm, (thread, k), chain)?;
         }
         Ok(Found::new(0))
+    }
+    #[inline(always)]
+    fn finish<M: Mem>(&self, m: &mut M, thread: u32, keys: usize) {
+        if let Some(front) = &self.front {
+            (0..keys).for_each(|_| front.committed(m, thread, 2, 2));
+        }
     }
     fn model(&self, _: &[OpRecord], history: History) -> MapModel {
         MapModel::new(&self.parts(), KeyModel::new(history))

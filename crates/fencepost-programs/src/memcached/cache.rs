@@ -5,6 +5,7 @@
 
 use crate::chains::{Chains, KEY, NEXT, Place};
 use crate::choices::Variant;
+use crate::front::{Reader, next_word};
 use crate::layout::Rows;
 use crate::pool::Pool;
 use crate::sites;
@@ -108,7 +109,12 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
     }
     /// Makes an item of this key the newest of its shard, in the place of the key's old one; evicts the oldest if there are too many
     /// then. Returns where the value's last word lies.
-    pub(super) fn store(&mut self, key: u64, value: u64, words: u64) -> At<M::Dep> {
+    pub(super) fn store(
+        &mut self,
+        key: u64,
+        (value, words): (u64, u64),
+        mut data: Option<Reader<M::Dep>>,
+    ) -> At<M::Dep> {
         let place = self.find(key);
         let replaces = place.found();
         if replaces {
@@ -120,7 +126,8 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
         self.tx.fresh(item.field(KEY_TAIL), Val::lit(key_tail(key)));
         self.tx.fresh(item.field(SIZE), Val::lit(words));
         for w in 0..words {
-            self.tx.fresh(item.field(VALUE + w * 8), Val::lit(value));
+            let word = next_word(self.tx.pm.m, &mut data, value);
+            self.tx.fresh(item.field(VALUE + w * 8), word);
         }
         let bucket = self.places.table.find(self.tx, key).link;
         self.tx.fresh(item.field(NEXT), Val::lit(0));

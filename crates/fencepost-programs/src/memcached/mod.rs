@@ -7,14 +7,19 @@
 //!
 //! fgc and broi run 4 clients, 100,000 operations, 5 % SET. The default is 8,192 keys in 4,096 items.
 //!
+//! With `front=application` a thread serves one connection of the text protocol: tokens, numbers, the hash of the key, the value copied
+//! from the read buffer into the item, counters, the reply (`front::ascii`).
+//!
 //! Used by fgc (Table III) and broi (Table IV).
 
 mod cache;
 mod model;
+mod serve;
 
 use crate::chains::{Chains, KEY};
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::draw;
+use crate::front::{Ascii, Front};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::Builder;
 use crate::pool::Pool;
@@ -22,9 +27,7 @@ use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::tx::{Runtime, recovered_by_logs};
-use cache::{
-    CHANGES, HEADER, ITEMS, KEY_TAIL, NEWER, NEWEST, OLDER, OLDEST, Places, SIZE, Shard, TIME, VALUE, key_tail,
-};
+use cache::{CHANGES, HEADER, ITEMS, KEY_TAIL, NEWER, NEWEST, OLDER, OLDEST, Places, SIZE, TIME, VALUE, key_tail};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     Addr, At, Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params, rng,
@@ -63,6 +66,8 @@ params! {
         largest: Bytes = Bytes(512),
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
+        /// What the program does around its transactions.
+        front: Front = Front::None,
     }
 }
 
@@ -78,6 +83,7 @@ pub struct Memcached {
     params: MemcachedParams,
     places: Places,
     locks: Locks,
+    front: Option<Ascii>,
     footprint: Footprint,
 }
 
@@ -154,6 +160,7 @@ impl Described for Memcached {
         // A new item; its neighbours and those of the two that go; the list; four links.
         let rt = Runtime::new(&mut layout, s, params.coupling, largest / 8 + 48, pool);
         let locks = Locks::new(&mut layout, shards);
+        let front = params.front.then(|| Ascii::new(&mut layout, s.threads, largest / 8));
         Ok(Memcached {
             rt,
             seed: s.seed,
@@ -165,6 +172,7 @@ impl Described for Memcached {
                 capacity: (params.entries / shards).max(1),
             },
             locks,
+            front,
             footprint: layout.footprint(),
             params,
         })
@@ -186,47 +194,6 @@ impl Memcached {
             }
         }
         shards
-    }
-    #[inline(always)]
-    fn serve<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, request: Request) -> Result<Outcome, Rollback> {
-        let mut tx = self.rt.begin(pm, thread, k)?;
-        let list = self.places.lists.at(self.places.shard(request.key()));
-        let mut shard = Shard {
-            tx: &mut tx,
-            places: self.places,
-            list,
-            fresh: 0,
-        };
-        let (key, value, words) = match request {
-            Request::Set { key, value, words } => (key, value, words),
-            Request::Get { key, moves } => {
-                let place = shard.find(key);
-                let mut found = 0;
-                if place.found() {
-                    found = shard.value(place.entry);
-                    if moves {
-                        shard.touch(place.entry);
-                    }
-                }
-                tx.commit();
-                let (kind, words) = (if moves && found != 0 { MOVED } else { GOT }, [found, 0, 0]);
-                return Ok(Outcome { kind, words });
-            }
-        };
-        let split = shard.tx.slip(Variant::NonAtomicUpdate);
-        let last = shard.store(key, if split { 0 } else { value }, words);
-        tx.commit();
-        if split {
-            let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
-            for w in 0..words {
-                tx.update(At::new(Addr(last.addr.0 - w * 8)), Val::lit(value));
-            }
-            tx.commit();
-        }
-        Ok(Outcome {
-            kind: SET,
-            words: [0; 3],
-        })
     }
     /// The key's item in a recovered memory (0: none).
     fn item<M: Mem<Dep = ()>>(&self, m: &mut M, key: u64) -> Result<At<()>, Violation> {
@@ -342,10 +309,14 @@ impl Program for Memcached {
     #[inline(always)]
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Request) -> Result<Outcome, Rollback> {
         pm.m.compute(sites::PROLOGUE);
-        let lock = self.locks.of(self.places.shard(input.key()));
+        let (request, data) = self.receive(pm.m, thread, input);
+        let lock = self.locks.of(self.places.shard(request.key()));
         pm.lock(lock);
-        let result = self.serve(pm, thread, k, *input);
+        let result = self.serve(pm, (thread, k), request, data);
         pm.unlock(lock);
+        if let Ok(outcome) = &result {
+            self.reply(pm.m, thread, &request, outcome);
+        }
         pm.m.compute(sites::EPILOGUE);
         result
     }

@@ -3,11 +3,15 @@
 //! WHISPER draws keys with a skew of 0.1 and has five fields of 100 B; it runs 1,000 to 40,000 transactions on 10,000 to 100,000 keys with 50
 //! to 80 % writes and 4 executors, fgc and broi 8 million transactions. The skew is read as a tenth of the keys getting nine tenths of the
 //! transactions. The default is 10,000 keys and 50 % writes.
+//!
+//! With `front=application` the executor takes its parameters from a list, builds a record of strings from which the tuple is filled,
+//! writes the key out and hashes it, and writes out what it selected (`front::procedure`).
 
 use super::SCHEMES;
 use crate::chains::Chains;
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::draw;
+use crate::front::{Front, Procedure};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::Builder;
 use crate::pool::Pool;
@@ -44,6 +48,8 @@ params! {
         locks: u64 = 512,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
+        /// What the program does around its transactions.
+        front: Front = Front::None,
     }
 }
 
@@ -61,6 +67,7 @@ pub struct Ycsb {
     index: Chains,
     tuples: Rows,
     locks: Locks,
+    front: Option<Procedure>,
     footprint: Footprint,
 }
 
@@ -103,12 +110,17 @@ impl Described for Ycsb {
         let pool = Pool::new(&mut layout, s.threads, 64, 0);
         let rt = Runtime::new(&mut layout, s, params.coupling, words, pool);
         let locks = Locks::new(&mut layout, params.locks.min(params.keys));
+        let string = params.field.0.div_ceil(8);
+        let front = params
+            .front
+            .then(|| Procedure::new(&mut layout, s.threads, params.fields, string));
         Ok(Ycsb {
             rt,
             seed: s.seed,
             index,
             tuples,
             locks,
+            front,
             footprint: layout.footprint(),
             params,
         })
@@ -126,9 +138,21 @@ impl Ycsb {
     }
     /// Writes the fields from word `from` on.
     #[inline(always)]
-    fn write<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, tuple: At<M::Dep>, from: u64, to: u64, value: u64) {
+    fn write<M: Mem>(
+        &self,
+        tx: &mut Tx<'_, '_, M>,
+        (tuple, thread): (At<M::Dep>, u32),
+        (from, to): (u64, u64),
+        value: u64,
+    ) {
         tx.protect(tuple.field(FIELDS + from * 8), (to - from) * 8);
-        (from..to).for_each(|w| tx.write(tuple.field(FIELDS + w * 8), Val::lit(value)));
+        for w in from..to {
+            let word = match &self.front {
+                Some(front) => tx.pm.m.load(front.field_word(thread, w)),
+                None => Val::lit(value),
+            };
+            tx.write(tuple.field(FIELDS + w * 8), word);
+        }
         tx.compute(sites::ROW);
     }
     #[inline(always)]
@@ -146,10 +170,10 @@ impl Ycsb {
             return Ok(Outcome { kind, words });
         };
         if tx.slip(Variant::NonAtomicUpdate) {
-            self.write(&mut tx, tuple, 0, words / 2, value);
+            self.write(&mut tx, (tuple, thread), (0, words / 2), value);
             tx.commit();
             tx = self.rt.begin_part(pm, thread, k, 1)?;
-            self.write(&mut tx, tuple, words / 2, words, value);
+            self.write(&mut tx, (tuple, thread), (words / 2, words), value);
         } else {
             // The mistake of logic: the last field keeps what it had.
             let forgets = tx.slip(Variant::SemanticMistake);
@@ -158,7 +182,7 @@ impl Ycsb {
             } else {
                 words
             };
-            self.write(&mut tx, tuple, 0, to, value);
+            self.write(&mut tx, (tuple, thread), (0, to), value);
         }
         tx.commit();
         let (kind, words) = (UPDATED, [0; 3]);
@@ -196,10 +220,20 @@ impl Program for Ycsb {
     #[inline(always)]
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Request) -> Result<Outcome, Rollback> {
         pm.m.compute(sites::PROLOGUE);
+        if let Some(front) = &self.front {
+            front.parameters(pm.m, thread, [input.key, input.value.is_some().into()].into_iter());
+            if let Some(value) = input.value {
+                front.record(pm.m, thread, value);
+            }
+            front.key(pm.m, thread, &[input.key]);
+        }
         let lock = self.locks.of(input.key);
         pm.lock(lock);
         let result = self.execute(pm, thread, k, *input);
         pm.unlock(lock);
+        if let (Some(front), None, Ok(outcome)) = (&self.front, input.value, &result) {
+            front.result(pm.m, thread, self.words(), outcome.words[0]);
+        }
         pm.m.compute(sites::EPILOGUE);
         result
     }

@@ -52,6 +52,11 @@ impl<M: Mem> Tx<'_, '_, M> {
     pub(super) fn logs(&self) -> bool {
         !matches!(self.mode(), Mode::Plain | Mode::Hardware)
     }
+    /// The thread that it runs on.
+    #[inline(always)]
+    pub(crate) fn thread(&self) -> u32 {
+        self.thread
+    }
     /// Whether the program was asked to make this mistake. A constant `false` in code for a fixed build.
     #[inline(always)]
     pub fn slip(&self, variant: Variant) -> bool {

@@ -6,6 +6,9 @@
 //!
 //! fgc runs 4 clients, 2 million transactions, 16 million tuples (`relations` = 4,194,304). The default is 16,384 tuples.
 //!
+//! With `front=application` the client draws its query from a generator of 624 words and keeps the best price of each table in lists of
+//! its own (`front::agency`).
+//!
 //! Used by fgc (Table III).
 
 mod tables;
@@ -13,6 +16,7 @@ mod tables;
 use crate::chains::{Chains, KEY, NEXT};
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::draw;
+use crate::front::{Agency, Front};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::Builder;
 use crate::pool::Pool;
@@ -50,6 +54,8 @@ params! {
         locks: u64 = 1_024,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
+        /// What the program does around its transactions.
+        front: Front = Front::None,
     }
 }
 
@@ -76,6 +82,7 @@ pub struct Vacation {
     customers: Chains,
     planted: Rows,
     locks: Locks,
+    front: Option<Agency>,
     footprint: Footprint,
 }
 
@@ -127,6 +134,7 @@ impl Described for Vacation {
         let pool = Pool::new(&mut layout, s.threads, BLOCK, 2 * u64::from(s.ops));
         let rt = Runtime::new(&mut layout, s, params.coupling, 16, pool);
         let locks = Locks::new(&mut layout, params.locks);
+        let front = params.front.then(|| Agency::new(&mut layout, s.threads));
         Ok(Vacation {
             rt,
             seed: s.seed,
@@ -134,6 +142,7 @@ impl Described for Vacation {
             customers,
             planted,
             locks,
+            front,
             footprint: layout.footprint(),
             params,
         })
@@ -184,6 +193,9 @@ impl Vacation {
             tx.commit();
             let (kind, words) = (if made { RESERVED } else { NOTHING }, [0; 3]);
             return Ok(Outcome { kind, words });
+        }
+        if let Some(front) = &self.front {
+            front.found(tx.pm.m, thread, (wish.table, wish.id), price);
         }
         tx.protect(row.field(USED), 16);
         let customer = self.ensure_customer(&mut tx, wish.customer);
@@ -255,6 +267,7 @@ impl Program for Vacation {
     }
     fn setup<M: Mem>(&self, m: &mut M) {
         self.tables.plant(m);
+        self.front.iter().for_each(|f| f.plant(m));
         let place = |i| draw::shuffled(self.seed, self.params.preload, i);
         (0..self.params.preload).for_each(|i| self.customers.plant(m, self.planted.at(place(i)), i + 1));
     }
@@ -275,6 +288,9 @@ impl Program for Vacation {
     #[inline(always)]
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Wish) -> Result<Outcome, Rollback> {
         pm.m.compute(sites::PROLOGUE);
+        if let Some(front) = &self.front {
+            front.query(pm.m, thread, input.table, input.id);
+        }
         let row = self.tables.row(input.table, input.id);
         let bucket = TABLES * self.params.relations + self.customers.bucket(input.customer);
         self.locks.lock_two(pm, row, bucket);

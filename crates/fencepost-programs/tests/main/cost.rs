@@ -297,6 +297,15 @@ impl Visit for Sites {
 #[test]
 fn every_site_is_met_by_some_program() {
     let mut met = std::collections::BTreeSet::new();
+    for about in with_front() {
+        let mut s = Settings {
+            threads: 2,
+            ops: 40,
+            ..settings(about.name, about.schemes[0], Variant::Correct, 3)
+        };
+        s.params.extend(front());
+        met.extend(with_program(about.name, &s, Sites(VOLATILE)).unwrap());
+    }
     for about in fencepost_programs::programs() {
         for scheme in about.schemes {
             for dialect in [SO, ADR, VOLATILE, HARDWARE] {

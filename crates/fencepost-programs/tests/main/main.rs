@@ -3,6 +3,7 @@
 mod common;
 mod cost;
 mod crash;
+mod front;
 mod pmfs;
 mod structure;
 mod variants;

@@ -2,8 +2,9 @@
 //! wrong everywhere if it is a mistake of program order, atomicity or logic.
 
 use crate::common::*;
+use fencepost_kernel::params::Raw;
 use fencepost_kernel::{Dialect, Program, Shape, Violation};
-use fencepost_programs::{LogForm, Scheme, Variant, Visit, programs, with_program};
+use fencepost_programs::{About, LogForm, Scheme, Variant, Visit, programs, with_program};
 
 #[derive(Copy, Clone, Debug, PartialEq)]
 enum Model {
@@ -65,8 +66,17 @@ fn expected(program: &str, scheme: Scheme, variant: Variant, model: Model) -> bo
 }
 
 fn check(model: Model) {
+    check_of(model, &programs(), &[]);
+}
+
+/// The programs that have a front do the application's work too.
+fn check_with_front(model: Model) {
+    check_of(model, &with_front(), &front());
+}
+
+fn check_of(model: Model, programs: &[About], params: &[(String, Raw)]) {
     let (mut convicted, mut wrong) = (0, Vec::new());
-    for about in programs() {
+    for about in programs {
         for (scheme, variants) in &about.variants {
             // The runtime's mistakes are convicted in programs whose states take microseconds to judge; of a program that writes
             // pages its own remain.
@@ -79,7 +89,8 @@ fn check(model: Model) {
                 }
                 // A conviction needs one state; an acquittal is shown on fewer runs.
                 let hit = (1..if must { 12 } else { 2 }).any(|seed| {
-                    let s = settings(about.name, *scheme, *variant, seed);
+                    let mut s = settings(about.name, *scheme, *variant, seed);
+                    s.params.extend(params.iter().cloned());
                     with_program(about.name, &s, Try(model, seed)).unwrap().is_err()
                 });
                 if hit != must {
@@ -116,6 +127,13 @@ fn under_per_task_committing() {
 #[test]
 fn under_epochs() {
     check(Model::Epoch);
+}
+
+#[test]
+fn with_the_applications_front() {
+    for model in [Model::Strict, Model::Adr(LineOrder::None), Model::Commit] {
+        check_with_front(model);
+    }
 }
 
 /// SQLite's own journals order by syncs alone: without them what was acknowledged is lost, and pages are torn; where stores persist in

@@ -229,6 +229,9 @@ One exception: a change of the hash table or of a list is a single link store, w
 written for barriers alone acknowledges no operation before the end of the run. Whether that store or the mark in the log is
 durable first shows in no crash state under `rcbsp`, `strand` and `epoch`.
 
+Programs with a front are listed without it. With `front=application` they persist the same words by the same instructions in the same order,
+which is tested, so the table holds for that form too.
+
 ";
 
 #[cfg(test)]

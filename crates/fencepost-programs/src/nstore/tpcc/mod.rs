@@ -8,6 +8,9 @@
 //! Choices, row sizes and the rule of the stock are the standard's. WHISPER's copy has 1 warehouse, 2 districts and 1,000 items and all five
 //! transactions (45 % new order, 43 % payment); it runs 10,000 to 40,000 transactions, broi 400,000, fgc a million. The default is 4
 //! warehouses (one for each of its executors) with 10 districts, 120 customers each, and 1,000 items; nothing is ordered before the run.
+//!
+//! With `front=application` the procedure takes its parameters from a list, writes out and hashes a key for every tuple that it looks up,
+//! takes the selected columns from a result, and builds a record for every tuple that it inserts (`front::procedure`).
 
 mod input;
 mod model;
@@ -18,6 +21,7 @@ pub use model::TpccModel;
 
 use super::SCHEMES;
 use crate::choices::{Coupling, Scheme, Variant};
+use crate::front::{Front, Procedure};
 use crate::layout::{Footprint, Layout, Locks};
 use crate::pool::Pool;
 use crate::registers::RegisterAudit;
@@ -57,9 +61,14 @@ params! {
         locks: u64 = 4_096,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
+        /// What the program does around its transactions.
+        front: Front = Front::None,
     }
 }
 
+/// Columns of a tuple that is inserted, and those that a look-up selects.
+const COLUMNS: u64 = 8;
+const SELECTED: u64 = 3;
 const NOTHING: u8 = 0;
 const ORDERED_ITEMS: u8 = 1;
 const PAID_MONEY: u8 = 2;
@@ -72,6 +81,7 @@ pub struct Tpcc {
     schema: Schema,
     mix: Mix,
     locks: Locks,
+    front: Option<Procedure>,
     footprint: Footprint,
 }
 
@@ -113,6 +123,7 @@ impl Described for Tpcc {
         // Order, new order and district; a line and a stock each.
         let rt = Runtime::new(&mut layout, s, p.coupling, 16 + p.most_lines * 12, pool);
         let locks = Locks::new(&mut layout, p.locks);
+        let front = p.front.then(|| Procedure::new(&mut layout, s.threads, 1, COLUMNS));
         let mix = Mix {
             payments: p.payment_percent.into(),
             most_lines: p.most_lines,
@@ -123,12 +134,46 @@ impl Described for Tpcc {
             schema,
             mix,
             locks,
+            front,
             footprint: layout.footprint(),
         })
     }
 }
 
 impl Tpcc {
+    /// What the procedure does with strings: its parameters, a key and a result for each tuple that it looks up, a record for each
+    /// that it inserts.
+    #[inline(always)]
+    fn look_up<M: Mem>(&self, front: &Procedure, m: &mut M, thread: u32, t: &Transaction) {
+        let customer = [t.customer, t.district, t.warehouse];
+        match &t.kind {
+            Kind::Payment { amount } => {
+                front.parameters(m, thread, customer.into_iter().chain([*amount]));
+                for place in 0..3 {
+                    front.key(m, thread, &customer[place..]);
+                    front.result(m, thread, SELECTED, *amount);
+                }
+                front.record(m, thread, *amount);
+            }
+            Kind::NewOrder { lines, .. } => {
+                let lines = lines.as_slice();
+                let drawn = lines.iter().flat_map(|l| [l.item, l.supply, l.quantity]);
+                front.parameters(m, thread, customer.into_iter().chain(drawn));
+                for place in 0..3 {
+                    front.key(m, thread, &customer[place..]);
+                    front.result(m, thread, SELECTED, t.who);
+                }
+                for l in lines {
+                    front.key(m, thread, &[l.item]);
+                    front.result(m, thread, SELECTED, l.item);
+                    front.key(m, thread, &[l.item, l.supply]);
+                    front.result(m, thread, SELECTED + INFO_WORDS, l.supply);
+                }
+                // The order, its entry among the new ones, and its lines.
+                (0..2 + lines.len()).for_each(|_| front.record(m, thread, t.who));
+            }
+        }
+    }
     /// The locks of everything that a transaction changes.
     #[inline(always)]
     fn stripes(&self, t: &Transaction) -> Small<u64, 16> {
@@ -293,6 +338,9 @@ impl Program for Tpcc {
     #[inline(always)]
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Transaction) -> Result<Outcome, Rollback> {
         pm.m.compute(sites::PROLOGUE);
+        if let Some(front) = &self.front {
+            self.look_up(front, pm.m, thread, input);
+        }
         let stripes = self.stripes(input);
         self.locks.lock_all(pm, stripes.as_slice());
         let result = match &input.kind {

@@ -114,6 +114,8 @@ pub(crate) struct Run {
     pub last: Image,
     /// Memory operations and compute markers, for cost tables.
     pub computes: BTreeMap<u16, u64>,
+    /// Stores of operations to volatile memory.
+    pub volatile_stores: u64,
     /// Lines that operations loaded.
     pub loaded: BTreeSet<LineAddr>,
 }
@@ -124,6 +126,7 @@ pub(crate) fn record<P: Program>(p: &P, dialect: Dialect, threads: u32, ops: u32
     p.setup(&mut m);
     m.events.clear();
     m.loaded.clear();
+    m.volatile_stores = 0;
     let initial = m.image.clone();
     let (mut rng, mut next, mut records) = (Stream::new(seed, "interleaving"), vec![0; threads as usize], Vec::new());
     while records.len() < (threads * ops) as usize {
@@ -151,6 +154,7 @@ pub(crate) fn record<P: Program>(p: &P, dialect: Dialect, threads: u32, ops: u32
         ops: records,
         last: m.image,
         computes: m.computes,
+        volatile_stores: m.volatile_stores,
         loaded: m.loaded,
     }
 }
@@ -262,4 +266,16 @@ pub(crate) fn settings(
         params,
         ..Default::default()
     }
+}
+
+/// The programs that can do the application's work around their transactions.
+pub(crate) fn with_front() -> Vec<fencepost_programs::About> {
+    let mut programs = fencepost_programs::programs();
+    programs.retain(|p| p.fields.iter().any(|f| f.name == "front"));
+    programs
+}
+/// The parameter that has them do it.
+pub(crate) fn front() -> [(String, fencepost_kernel::params::Raw); 1] {
+    let application = fencepost_kernel::params::Raw::Text("application".into());
+    [("front".into(), application)]
 }

@@ -9,6 +9,8 @@ pub(crate) struct RecordingMem {
     pub image: Image,
     pub events: Vec<Event>,
     pub computes: BTreeMap<u16, u64>,
+    /// Stores to volatile memory.
+    pub volatile_stores: u64,
     /// Lines loaded.
     pub loaded: BTreeSet<LineAddr>,
     pub outcome: Option<Outcome>,
@@ -27,6 +29,7 @@ impl RecordingMem {
             image: Image::default(),
             events: Vec::new(),
             computes: BTreeMap::new(),
+            volatile_stores: 0,
             loaded: BTreeSet::new(),
             outcome: None,
             thread: 0,
@@ -47,6 +50,8 @@ impl RecordingMem {
                 value,
                 nt,
             });
+        } else {
+            self.volatile_stores += 1;
         }
     }
 }
