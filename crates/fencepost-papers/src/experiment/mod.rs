@@ -3,6 +3,7 @@
 mod along;
 pub mod best;
 pub mod claims;
+pub mod counted;
 pub mod diagnostics;
 pub(crate) mod embedded;
 pub mod engine;

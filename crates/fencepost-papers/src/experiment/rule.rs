@@ -1,10 +1,10 @@
 //! How a claim is measured: the table `by` of each claim in `experiments/<paper>/claims.toml`.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// How to turn the programs' values into one.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
     /// Geometric mean over programs.

@@ -1,5 +1,7 @@
 //! The runs of an experiment, by what they vary.
 
+use super::counted::Counted;
+use super::rule::Over;
 use super::spec::{Experiment, Matrix, Natively, Scale, Work};
 use fencepost_run::BadInput;
 use fencepost_run::request::Request;
@@ -44,8 +46,8 @@ pub struct Plan {
     pub missing_programs: BTreeSet<String>,
     /// Designs that are not built yet.
     pub missing_designs: BTreeSet<String>,
-    /// Metrics that stand in for those that claims name.
-    pub metric_as: BTreeMap<String, String>,
+    /// What claims count in the place of what they name.
+    pub counted: Counted,
 }
 
 /// What exists, by name.
@@ -59,7 +61,7 @@ pub struct Known<'a> {
 /// Expands an experiment into jobs; leaves out, and names, what the registries do not have.
 pub fn plan(e: &Experiment, scale: Scale, seed: u64, known: &Known<'_>) -> Result<Plan, BadInput> {
     let mut plan = Plan {
-        metric_as: e.metric_as.clone(),
+        counted: e.counted.clone(),
         ..Plan::default()
     };
     for m in &e.matrix {
@@ -159,13 +161,17 @@ pub struct Runs {
     pub missing_designs: BTreeSet<String>,
     /// What programs do on the real CPU.
     pub native: Natively,
-    /// Metrics that stand in for those that claims name.
-    pub metric_as: BTreeMap<String, String>,
+    /// What claims count in the place of what they name.
+    pub counted: Counted,
 }
 impl Runs {
     /// The metric that a claim's name stands for under the readings taken.
     pub fn metric<'a>(&'a self, name: &'a str) -> &'a str {
-        self.metric_as.get(name).map_or(name, String::as_str)
+        self.counted.metric(name)
+    }
+    /// The way from programs to one value that a claim's stands for under the readings taken.
+    pub fn over(&self, over: Over) -> Over {
+        self.counted.over(over)
     }
     /// The run of one cell.
     pub fn get(&self, tag: &str, program: &str, point: &str, media: &str) -> Option<&RunResult> {

@@ -1,5 +1,6 @@
 //! Experiments as data: which runs a paper's figures need.
 
+use crate::experiment::counted::Counted;
 use crate::experiment::embedded::EMBEDDED;
 use fencepost_run::config::{Place, Source};
 use fencepost_run::{BadInput, input};
@@ -47,9 +48,9 @@ pub struct Experiment {
     /// What programs do on the real CPU.
     #[serde(default)]
     pub native: Natively,
-    /// Metrics that stand in for those that claims name; a reading sets them.
+    /// What claims count in the place of what they name; a reading sets it.
     #[serde(skip)]
-    pub metric_as: BTreeMap<String, String>,
+    pub counted: Counted,
     /// Other figures that the paper's numbers imply.
     #[serde(default)]
     pub diagnostic: Vec<Diagnostic>,

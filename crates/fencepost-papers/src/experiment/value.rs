@@ -40,10 +40,11 @@ impl Value {
         let shown = if statistic { &all } else { &concerned };
         let shaped: PerProgram = shown.iter().map(|(p, v)| (p.clone(), shape(self.form, *v))).collect();
         // Percentages are taken of the aggregated ratio, not aggregated themselves: a geometric mean needs positive values.
-        let value = aggregate(self.over, &concerned)?;
+        let over = runs.over(self.over);
+        let value = aggregate(over, &concerned)?;
         let missing = missing(runs, &self.tag, only);
         let reach = self.is_time().then(|| {
-            let ends = reach(self.over, value, concerned.len(), missing.len() * self.media.len());
+            let ends = reach(over, value, concerned.len(), missing.len() * self.media.len());
             let mut reach = ends.map(|v| shape(self.form, v));
             reach.sort_by(f64::total_cmp);
             reach

@@ -76,7 +76,7 @@ pub(crate) fn plan_registered(e: &Experiment, scale: Scale, seed: u64) -> Result
 pub(crate) fn runs_of(e: &Experiment) -> Runs {
     let mut runs = Runs {
         native: e.native.clone(),
-        metric_as: e.metric_as.clone(),
+        counted: e.counted.clone(),
         ..Runs::default()
     };
     for m in &e.matrix {
@@ -102,7 +102,7 @@ pub(super) fn by_choice(
     let empty = |plan: &Plan| Runs {
         missing_programs: plan.missing_programs.clone(),
         missing_designs: plan.missing_designs.clone(),
-        metric_as: plan.metric_as.clone(),
+        counted: plan.counted.clone(),
         ..none.clone()
     };
     let mut runs: Vec<Runs> = plans.iter().map(empty).collect();
@@ -128,7 +128,7 @@ pub(super) fn no_reading_is_dead(choices: &[Choice], runs: &[Runs]) -> Result<()
         let differs = |(cell, r): (&Cell, &RunResult)| {
             (primaries.by_cell.get(cell)).is_none_or(|p| (p.time_ps, &p.log_digest) != (r.time_ps, &r.log_digest))
         };
-        let counts_alike = other.metric_as == primaries.metric_as;
+        let counts_alike = other.counted == primaries.counted;
         if counts_alike && !other.by_cell.is_empty() && !other.by_cell.iter().any(differs) {
             return Err(LabError::Internal(format!(
                 "reading `{}` changes no run of the headline",
@@ -182,6 +182,7 @@ pub(super) fn of_claims(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::counted::Counted;
 
     #[test]
     fn a_reading_that_changes_no_run_is_an_error() {
@@ -208,7 +209,10 @@ mod tests {
         let dead = no_reading_is_dead(&choices, &[runs(5), runs(5)]).unwrap_err();
         assert!(dead.to_string().contains("`a=x` changes no run"), "{dead}");
         let counted = Runs {
-            metric_as: [("pm_reads".to_owned(), "loads".to_owned())].into(),
+            counted: Counted {
+                metrics: [("pm_reads".to_owned(), "loads".to_owned())].into(),
+                ..Counted::default()
+            },
             ..runs(5)
         };
         assert!(

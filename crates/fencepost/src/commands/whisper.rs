@@ -22,8 +22,9 @@ pub(super) fn whisper(args: &WhisperArgs, out: &Out) -> Result<u8, LabError> {
     Ok(CLEAN)
 }
 
-const COLUMNS: [&str; 6] = [
+const COLUMNS: [&str; 7] = [
     "program",
+    "front",
     "pm stores %",
     "points/op",
     "one line %",
@@ -34,19 +35,29 @@ const COLUMNS: [&str; 6] = [
 fn text(lines: &[Line]) -> String {
     let cell = |l: &Line, i: usize| l.figures.get(i).map_or_else(|| "none".to_owned(), |f| short(f.here));
     let row = |l: &Line| {
-        let figures = (0..COLUMNS.len() - 1).map(|i| cell(l, i));
-        [l.program.clone()].into_iter().chain(figures).collect::<Vec<_>>()
+        let figures = (0..COLUMNS.len() - 2).map(|i| cell(l, i));
+        let front = match l.front {
+            None => "",
+            Some("none") => "no",
+            Some(_) => "yes",
+        };
+        let names = [l.program.clone(), front.to_owned()];
+        names.into_iter().chain(figures).collect::<Vec<_>>()
     };
     let suite = lines.iter().find(|l| !l.figures.is_empty()).map(|l| {
         let published = l.figures.iter().map(|f| f.published.to_owned());
-        ["WHISPER".to_owned()].into_iter().chain(published).collect()
+        ["WHISPER".to_owned(), String::new()]
+            .into_iter()
+            .chain(published)
+            .collect()
     });
     let rows: Vec<Vec<String>> = lines.iter().map(row).chain(suite).collect();
     let mut t = table(&COLUMNS, &rows);
     t.push_str(
         "Stores to persistent memory, ordering points of an operation (median), epochs that write\n\
          one line, epochs that depend on one of their thread and of another. WHISPER's are of its\n\
-         whole applications; the programs here are their transactions.\n",
+         whole applications; here are transactions alone, and those with a front: with the\n\
+         application's work in volatile memory around them (program.NAME.front=application).\n",
     );
     for l in lines.iter().filter(|l| l.figures.is_empty()) {
         t.push_str(&format!(

@@ -124,7 +124,8 @@ fn change(e: &mut Experiment, reading: &Reading) {
                 .extend(sets.iter().cloned());
         }
     }
-    e.metric_as.extend(reading.metrics.clone());
+    e.counted.metrics.extend(reading.metrics.clone());
+    e.counted.over.extend(&reading.over);
     for (label, c) in &reading.points {
         let Some(point) = e.points.get_mut(label) else { continue };
         if let Some(design) = &c.design {

@@ -1,6 +1,7 @@
 //! `readings.toml`: the open inputs of a paper, their readings, and which one is primary by which rule.
 
 use super::quote::Quote;
+use crate::experiment::rule::Over;
 use crate::experiment::spec::{Experiment, parse, text};
 use fencepost_run::BadInput;
 use serde::Deserialize;
@@ -133,6 +134,9 @@ pub struct Reading {
     /// Other metrics of the runs, by the metric that claims name: what the paper's words count.
     #[serde(default)]
     pub metrics: BTreeMap<String, String>,
+    /// Other ways from programs to one value (`over` of a claim), by the way that claims name.
+    #[serde(default)]
+    pub over: BTreeMap<Over, Over>,
 }
 
 /// What a reading changes at one design point.
