@@ -32,9 +32,9 @@ pub(super) enum Durability {
 
 #[derive(Default)]
 struct View {
-    /// Newest store of each line that the thread has written or read.
+    /// Newest store of each line that the thread has written.
     coherence: FxHashMap<LineAddr, Stamp>,
-    /// Maximum of `coherence` over all lines, volatile ones included.
+    /// Newest store that the thread has made or read, volatile ones included.
     newest: Stamp,
     /// Flushes take stores up to here into account (`vpr`).
     ready: Stamp,
@@ -107,14 +107,11 @@ impl Px86 {
         self.history.entry(key).or_default().push((stamp(id), node));
     }
 
-    fn read(&mut self, thread: HwThread, addr: Addr, from: Option<StoreId>, space: &SpaceBuilder<'_>) {
+    fn read(&mut self, thread: HwThread, from: Option<StoreId>, space: &SpaceBuilder<'_>) {
         let Some(from) = from else { return };
         let view = entry(&mut self.views, thread.index());
         view.newest = view.newest.max(stamp(from));
-        if addr.is_persistent() {
-            let seen = view.coherence.entry(addr.line()).or_default();
-            *seen = (*seen).max(stamp(from));
-        }
+        // Its own stores it has noted where it made them.
         if space.trace.store(from).thread != thread {
             view.ready = view.ready.max(stamp(from));
         }
@@ -240,7 +237,7 @@ impl Rules for Px86 {
         }
         let Some(thread) = event.thread else { return };
         match event.kind {
-            TraceKind::Load { addr, from } | TraceKind::Rmw { addr, from, .. } => self.read(thread, addr, from, space),
+            TraceKind::Load { from, .. } | TraceKind::Rmw { from, .. } => self.read(thread, from, space),
             TraceKind::Flush { line, kind } => self.flush(thread, line, kind, space),
             TraceKind::Fence(Fence::Pcommit) => self.pcommit(thread),
             TraceKind::Fence(fence) if fence.properties().completes_flushes => self.fence(thread, space),
