@@ -110,12 +110,12 @@ fn emulator(audit: &str) -> Option<Emulator> {
                 "fencepost-qemu-plugin",
                 "--target-dir",
             ])
-            .arg(target.join("plugin"))
+            .arg(target)
             .arg("--manifest-path")
             .arg(manifest)
             .status();
         assert!(built.is_ok_and(|s| s.success()), "the plugin is built");
-        let plugin = target.join("plugin/debug/libfencepost_qemu_plugin.so");
+        let plugin = target.join("debug/libfencepost_qemu_plugin.so");
         Emulator::new("qemu-x86_64", Some(&plugin), audit).expect("an emulator")
     })
 }

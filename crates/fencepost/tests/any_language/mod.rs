@@ -310,7 +310,7 @@ fn an_unmodified_program_is_recorded_whole() {
         assert_eq!((status, &found["image_bytes"]), (0, &4096.into()));
     }
 }
-/// The recorder, built if it is not there: no other package needs it.
+/// The recorder, built if it is not there: no other package needs it. In the folder of this build, which has some of its parts.
 fn plugin() -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_fencepost")).parent().expect("a folder");
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
@@ -324,10 +324,10 @@ fn plugin() -> PathBuf {
             "fencepost-qemu-plugin",
             "--target-dir",
         ])
-        .arg(target.join("plugin"))
+        .arg(target)
         .arg("--manifest-path")
         .arg(manifest)
         .status();
     assert!(built.is_ok_and(|s| s.success()), "the plugin is built");
-    target.join("plugin/debug/libfencepost_qemu_plugin.so")
+    target.join("debug/libfencepost_qemu_plugin.so")
 }
