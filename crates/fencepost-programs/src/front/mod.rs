@@ -8,12 +8,12 @@
 //!
 //! | program | before and during the transaction | after it |
 //! |---|---|---|
-//! | `memcached` | [`ascii`]: text protocol, tokens, numbers, hash of the key, counters | reply with the item |
-//! | `redis` | [`resp`]: array of strings, an object for each argument, command table | reply, arguments freed |
-//! | `echo` | [`client`]: key and value of the client, copied to its store; keys hashed at a merge | |
-//! | `nstore-ycsb`, `nstore-tpcc` | [`procedure`]: a record built of strings, keys written out and hashed | result written out |
-//! | `vacation` | [`agency`]: numbers drawn by a generator of 624 words, lists of the query | |
-//! | `ctree`, `hashmap` | [`driver`]: key and value of the driver, records of the object library | |
+//! | `memcached` | `ascii`: text protocol, tokens, numbers, hash of the key, counters | reply with the item |
+//! | `redis` | `resp`: array of strings, an object for each argument, command table | reply, arguments freed |
+//! | `echo` | `client`: key and value of the client, copied to its store; keys hashed at a merge | |
+//! | `nstore-ycsb`, `nstore-tpcc` | `procedure`: a record built of strings, keys written out and hashed | result written out |
+//! | `vacation` | `agency`: numbers drawn by a generator of 624 words, lists of the query | |
+//! | `ctree`, `hashmap` | `driver`: key and value of the driver, records of the object library | |
 //!
 //! What the operating system does of its own (system calls, the network's buffers) is left out: a trace of the process has none of it.
 //! Not modelled either: the read and write sets of a software transactional memory, threads that hand connections out, background
