@@ -310,7 +310,7 @@ fn an_unmodified_program_is_recorded_whole() {
         assert_eq!((status, &found["image_bytes"]), (0, &4096.into()));
     }
 }
-/// The recorder, built if it is not there: no other package needs it. In the folder of this build, which has some of its parts.
+/// The recorder, built if it is not there: no other package needs it. It comes to lie beside the command, where that looks for it.
 fn plugin() -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_fencepost")).parent().expect("a folder");
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
