@@ -157,6 +157,7 @@ impl Hierarchy {
         let waits = |d: &Departure| d.way.line == line && d.is_victim();
         let caught = c.write_back.iter().position(waits);
         let caught = caught.map(|i| self.unpark(core, i));
+        let leaves_room = caught.is_some();
         let fill = match (caught, own) {
             (Some(d), _) => {
                 words = keeps.then_some(d.data.words);
@@ -183,6 +184,11 @@ impl Hierarchy {
         self.bus.lines.set_busy(at);
         let now = out.now();
         out.schedule(now, Step::Fill(core, miss));
+        if leaves_room {
+            // For fills that found the write-back buffer full, unless this one takes it.
+            let stuck = self.take_stuck_fills(core);
+            stuck.into_iter().for_each(|m| out.schedule(now, Step::Fill(core, m)));
+        }
         true
     }
 

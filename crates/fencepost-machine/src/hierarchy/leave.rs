@@ -57,7 +57,7 @@ impl Hierarchy {
         };
         if self.hooks.holds {
             let core = private_core(from);
-            let behind = self.cores[core.index()].waits_to_leave(way.line);
+            let behind = self.cores[core.index()].waits_to_leave(way.line) || self.overtakes(&departure);
             if behind || out.may_leave(self, from, &way, why) != Gate::Go {
                 self.park(core, departure);
                 return;
@@ -79,7 +79,10 @@ impl Hierarchy {
         let words = self.keeps_bytes().then_some(d.data.words);
         if !d.notify.is_empty() {
             self.pass_shared(d.way.line, words);
-            if let Level::L1(core) | Level::L2(core) = d.from {
+            // Newer bytes that wait behind these have passed the second level already, or will.
+            if let Level::L1(core) | Level::L2(core) = d.from
+                && !self.cores[core.index()].waits_to_leave(d.way.line)
+            {
                 self.pass_second(core, d.way.line, words);
             }
             match exit {
@@ -138,13 +141,25 @@ impl Hierarchy {
     pub(super) fn parked_somewhere(&self, line: LineAddr) -> bool {
         self.parked != 0 && self.parked_lines.contains_key(&line)
     }
+    /// Whether a line that goes on to memory would pass older bytes of it that wait to leave the shared cache.
+    fn overtakes(&self, d: &Departure) -> bool {
+        !d.notify.is_empty() && self.llc.write_back.iter().any(|o| o.way.line == d.way.line)
+    }
+    /// Cores where a line waits for that, a bit each.
+    pub(crate) fn behind_shared(&self) -> u64 {
+        if self.llc.write_back.is_empty() {
+            return 0;
+        }
+        let waits = |c: &CoreId| self.cores[c.index()].write_back.iter().any(|d| self.overtakes(d));
+        CoreId::all_in(self.parked).filter(waits).fold(0, |m, c| m | 1 << c.0)
+    }
     /// Lets lines go that wait in a core's write-back buffer and may leave now, oldest first, one line in order.
     pub(crate) fn drain_write_back(&mut self, out: &mut impl Outside, core: CoreId) {
         let mut i = 0;
         while i < self.cores[core.index()].write_back.len() {
             let buffer = &self.cores[core.index()].write_back;
             let (from, way, why) = (buffer[i].from, buffer[i].way, buffer[i].why);
-            let behind = buffer.iter().take(i).any(|d| d.way.line == way.line);
+            let behind = buffer.iter().take(i).any(|d| d.way.line == way.line) || self.overtakes(&buffer[i]);
             if behind || out.may_leave(self, from, &way, why) != Gate::Go {
                 i += 1;
                 continue;

@@ -68,25 +68,35 @@ impl Machine {
     /// The design lets go of lines in the caches of these cores: what it held back there asks again.
     pub(super) fn retry_hierarchy(&mut self, released: u64) {
         if self.rest.hooks.holds {
-            let mut last = None;
-            while let Some(core) = self.rest.hier.parked_after(last) {
-                last = Some(core);
-                if released >> core.0 & 1 == 0 {
-                    continue;
-                }
-                let (hier, mut out) = self.rest.split();
-                hier.drain_write_back(&mut out, core);
-                for miss in self.rest.hier.take_stuck_fills(core) {
-                    self.fill(core, miss);
-                }
-            }
+            let behind_shared = self.rest.hier.behind_shared();
+            self.drain_private(released);
             let (hier, mut out) = self.rest.split();
             hier.drain_llc_write_back(&mut out);
+            if behind_shared != 0 {
+                self.drain_private(behind_shared);
+            }
+            let (hier, mut out) = self.rest.split();
             hier.unthrottle(&mut out);
         }
         let (hier, mut out) = self.rest.split();
         hier.retry_refused(&mut out, released);
         self.charge_loads();
+    }
+
+    /// Lines leave the write-back buffers of these cores, and fills that found them full go on.
+    fn drain_private(&mut self, released: u64) {
+        let mut last = None;
+        while let Some(core) = self.rest.hier.parked_after(last) {
+            last = Some(core);
+            if released >> core.0 & 1 == 0 {
+                continue;
+            }
+            let (hier, mut out) = self.rest.split();
+            hier.drain_write_back(&mut out, core);
+            for miss in self.rest.hier.take_stuck_fills(core) {
+                self.fill(core, miss);
+            }
+        }
     }
 
     /// Loads that wait in the hierarchy are charged for what it says.
