@@ -7,6 +7,7 @@
 //! frees entries when they drain ignores that, one that frees them on the durable acknowledgement (a buffer per hardware thread, as
 //! BROI has) releases the entry, and whoever depends on it, from [`PersistPath::durable`].
 
+use fencepost_kernel::ledger::LedgerKind;
 use fencepost_kernel::{HwThread, Ps};
 use fencepost_machine::seam::{Cause, Cx, Gate, Write, WriteId};
 use std::collections::VecDeque;
@@ -24,6 +25,12 @@ pub struct PersistPath {
     /// Writes handed to the controller and not durable, oldest first.
     outstanding: VecDeque<WriteId>,
 }
+/// Notes which write an entry of a buffer became.
+pub fn note_sent(cx: &mut dyn Cx, (buffer, entry): (u8, u64), id: WriteId) {
+    let write = id.0;
+    cx.note(LedgerKind::Sent { buffer, entry, write });
+}
+
 impl PersistPath {
     /// A path on which an entry arrives `latency` after it left, and the next may leave `slot` after it.
     pub fn new(latency: Ps, slot: Ps) -> PersistPath {

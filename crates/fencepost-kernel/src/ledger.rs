@@ -74,6 +74,15 @@ pub enum LedgerKind {
         /// Which.
         entry: u64,
     },
+    /// An entry is on its way to the controller.
+    Sent {
+        /// The buffer.
+        buffer: u8,
+        /// The entry.
+        entry: u64,
+        /// The write that it became.
+        write: u64,
+    },
     /// An entry left its buffer.
     Left {
         /// The buffer.

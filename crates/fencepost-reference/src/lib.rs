@@ -16,10 +16,13 @@ mod coherence;
 mod counts;
 pub mod dram;
 mod durable;
+mod order;
 mod registers;
 mod run;
 #[cfg(test)]
 mod tests;
+mod transactions;
+mod turns;
 mod writes;
 
 pub use run::{Breach, Counts, Hardware, Run};
@@ -33,6 +36,7 @@ pub fn judge(run: &Run<'_>) -> Result<(), Breach> {
     durable::judge(run)?;
     let writes = writes::judge(run)?;
     registers::judge(run)?;
+    transactions::judge(run)?;
     buffers::judge(run)?;
     counts::judge(run, &writes)
 }

@@ -1,5 +1,6 @@
 //! Small runs written by hand: a sound one, and each rule broken in it.
 
+mod order;
 mod ranges;
 
 use crate::{Breach, Counts, Hardware, Run, judge};

@@ -3,6 +3,7 @@
 use super::mechanism::Broi;
 use super::params::{BroiFault, Release};
 use crate::delegated::{Kind, PortId};
+use crate::persist_path::note_sent;
 use fencepost_kernel::{Ps, WriteCause};
 use fencepost_machine::seam::{Cx, Write, WriteId};
 
@@ -48,6 +49,7 @@ impl Broi {
                     return false;
                 };
                 entry.persist(id);
+                note_sent(cx, (port.0, next.seq.0), id);
             }
             Kind::Fence { .. } => entry.fence(),
         }

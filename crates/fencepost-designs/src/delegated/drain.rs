@@ -5,6 +5,7 @@ use super::front::Front;
 use super::mechanism::{Delegated, QUEUE};
 use super::params::{EpochRule, Fault};
 use super::port::PortId;
+use crate::persist_path::note_sent;
 use fencepost_kernel::{Ps, WriteCause};
 use fencepost_machine::seam::{Cx, Epoch, Write};
 
@@ -71,9 +72,10 @@ impl Delegated {
                     hw_thread: *hw_thread,
                     delay: Ps::ZERO,
                 };
-                if self.front.path.send(cx, write).is_none() {
+                let Some(id) = self.front.path.send(cx, write) else {
                     return false;
-                }
+                };
+                note_sent(cx, (port.0, seq.0), id);
                 self.front.tracker.merge.as_mut().zip(epoch).map(|(merge, e)| {
                     merge.persisted(port, earliest, e);
                     (e, Epoch(e.0 + 1))
