@@ -30,6 +30,8 @@ pub(super) struct Closing {
     records: VecDeque<Vec<Record>>,
     /// Groups of records that are not durable.
     records_left: u32,
+    /// A rule that was broken.
+    pub broken: Option<String>,
 }
 
 impl Closing {
@@ -45,6 +47,12 @@ impl Closing {
             let tx = tables.txs.tx(key);
             let count = tx.blocks + own.len() as u32 + tx.merged();
             tx.count = Some(count);
+            let written = tx.lines.len();
+            if (count as usize) < written {
+                closing.broken = Some(format!(
+                    "a transaction that wrote {written} lines counts {count} blocks of its own and of successors"
+                ));
+            }
             if decision!("loc.commit-record", record || own.is_empty() || count > MAX_TAG_COUNT) {
                 tx.carrier = Carrier::Record;
             }

@@ -197,7 +197,9 @@ impl Store for LogStore {
     }
 
     fn close(&mut self, tables: &mut Tables, _: &mut dyn Cx) {
+        let broken = self.closing.broken.take();
         self.closing = Closing::of(tables, self.committed == Committed::ByRecord);
+        self.closing.broken = broken.or(self.closing.broken.take());
     }
     /// Puts groups together and hands them over, as far as the log and the controller have space.
     fn hand_over(&mut self, tables: &mut Tables, cx: &mut dyn Cx) -> bool {
@@ -306,7 +308,8 @@ impl Store for LogStore {
         items
     }
     fn broken_rule(&self) -> Option<String> {
-        self.log.as_ref().and_then(|log| log.broken().cloned())
+        let of_log = self.log.as_ref().and_then(MemLog::broken);
+        of_log.or(self.closing.broken.as_ref()).cloned()
     }
     fn explain(&self) -> String {
         let log = self.log.as_ref().map_or(String::new(), MemLog::explain);
