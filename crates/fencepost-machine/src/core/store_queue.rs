@@ -83,6 +83,23 @@ fn low_line(line: LineAddr) -> usize {
     (line.0 % 64) as usize
 }
 impl StoreQueue {
+    /// What is wrong with the counts of what is queued, if anything is.
+    pub(crate) fn unsound(&self) -> Option<&'static str> {
+        let (mut words, mut lines, mut fences) = ([0; 64], [0; 64], 0);
+        for s in self.entries.iter() {
+            words[low(s.op.addr)] += 1;
+            lines[low_line(s.line())] += 1;
+            fences += u32::from(s.is_fence());
+        }
+        let early = self.committed().any(|s| s.state == StoreState::Speculative);
+        match () {
+            () if words != self.words => Some("counts of stores by word"),
+            () if lines != self.lines => Some("counts of stores by line"),
+            () if fences != self.fences => Some("count of fences"),
+            () if early => Some("count of committed stores"),
+            () => None,
+        }
+    }
     /// Number of stores queued.
     #[inline]
     pub(crate) fn len(&self) -> usize {

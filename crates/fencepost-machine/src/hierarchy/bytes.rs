@@ -96,7 +96,7 @@ impl Hierarchy {
         }
         data
     }
-    fn compare(
+    pub(super) fn compare(
         &mut self,
         time: Ps,
         place: Level,

@@ -39,6 +39,7 @@ mod registers;
 mod remote;
 mod sets;
 mod sleepers;
+mod sound;
 mod state;
 mod tags;
 #[cfg(test)]

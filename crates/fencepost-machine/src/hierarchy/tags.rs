@@ -109,6 +109,15 @@ impl Tags {
             freezes: false,
         }
     }
+    /// Number of ways.
+    pub(crate) fn size(&self) -> usize {
+        self.ways.len()
+    }
+    /// Lines of which it has the current version.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = LineAddr> {
+        let current = self.ways.iter().filter(|w| **w & (EMPTY | FROZEN) == 0);
+        current.map(|w| LineAddr(*w & LINE))
+    }
     /// The set of a line.
     #[inline]
     fn set(&self, line: LineAddr) -> usize {

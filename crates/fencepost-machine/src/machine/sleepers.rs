@@ -22,10 +22,25 @@ impl Machine {
         if !self.rest.sys.events.moment_is_over() {
             return Ok(());
         }
+        if let Some(what) = self.unsound() {
+            return Err(RunError::Unsound { what, at });
+        }
         match self.sleeper() {
             None => Ok(()),
             Some(who) => Err(RunError::Asleep { who, at }),
         }
+    }
+    /// What is in a state that it may not be in.
+    fn unsound(&mut self) -> Option<String> {
+        let mut threads = self.threads.iter();
+        let of_thread = threads.find_map(|t| Some(format!("{} of thread {}", t.stores.unsound()?, t.id.0)));
+        let sides = [(Side::Pm, "persistent"), (Side::Dram, "volatile")];
+        of_thread.or_else(|| self.rest.hier.unsound()).or_else(|| {
+            sides.into_iter().find_map(|(side, name)| {
+                let what = self.rest.sys.port(side).controller.unsound()?;
+                Some(format!("the controller of {name} memory: {what}: that"))
+            })
+        })
     }
     fn sleeper(&mut self) -> Option<String> {
         for i in 0..self.threads.len() {

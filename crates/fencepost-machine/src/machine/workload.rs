@@ -57,6 +57,14 @@ pub enum RunError {
         /// Since when, or later.
         at: Ps,
     },
+    /// Something is in a state that it may not be in, in a run that looks for that ([`super::Machine::looking_for_sleepers`]).
+    #[error("at {at}, {what} is wrong")]
+    Unsound {
+        /// What.
+        what: String,
+        /// When that was seen.
+        at: Ps,
+    },
     /// No progress.
     #[error(transparent)]
     Stuck(#[from] Stuck),

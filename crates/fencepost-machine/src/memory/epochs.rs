@@ -121,6 +121,11 @@ impl Queue {
             self.epochs.pop_front();
         }
     }
+    /// Epochs with writes that are not durable: how many they have, and how many of those were not issued.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (Epoch, (u32, u32))> {
+        let epochs = self.epochs.iter().filter(|e| e.pending > 0);
+        epochs.map(|e| (e.epoch, (e.pending, e.unissued)))
+    }
     /// Works out whose turn it is: the oldest epoch or, with ordered issue, the oldest with unissued writes. Where that changed, the
     /// banks of the epochs concerned: no other bank's writes gain or lose their turn.
     pub(super) fn find_issuing(&mut self, ordered_issue: bool) -> Option<u64> {

@@ -162,7 +162,9 @@ fn ran(
 fn over(resolved: &Resolved, ran: Result<RunReport, RunError>) -> Result<Option<RunReport>, LabError> {
     match ran {
         Err(RunError::OutOfTime) => Ok(None),
-        Err(e @ (RunError::Stuck(_) | RunError::Asleep { .. })) => Err(stuck(resolved, e.to_string())),
+        Err(e @ (RunError::Stuck(_) | RunError::Asleep { .. } | RunError::Unsound { .. })) => {
+            Err(stuck(resolved, e.to_string()))
+        }
         done => done.map(Some).map_err(refuse),
     }
 }
@@ -241,7 +243,7 @@ fn stuck(resolved: &Resolved, why: String) -> LabError {
 /// What a run that ended in an error tells its user.
 pub fn refuse(e: RunError) -> LabError {
     match e {
-        RunError::Stuck(_) | RunError::Asleep { .. } => LabError::Internal(e.to_string()),
+        RunError::Stuck(_) | RunError::Asleep { .. } | RunError::Unsound { .. } => LabError::Internal(e.to_string()),
         other => BadInput::new(other.to_string()).into(),
     }
 }
