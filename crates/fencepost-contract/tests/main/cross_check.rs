@@ -6,6 +6,7 @@ use crate::support::arm::{self, Arm};
 use crate::support::px86_machine::Machine;
 use crate::support::random::{self, Menu};
 use crate::support::states::union_of_states;
+use crate::support::transactional::transactions;
 use crate::support::{Op, Shape, relaxed};
 use fencepost_contract::{Contract, ContractKind, ContractParams, Grain, LineOrder};
 use fencepost_kernel::{Fence, Flush, Stream};
@@ -163,4 +164,10 @@ fn smaller_grains_and_less_line_order_only_add_states() {
             "program {i}: {shape:?}"
         );
     }
+}
+
+#[test]
+fn transactional_contracts_allow_the_states_of_a_machine_that_commits_one_after_the_other() {
+    let mut rng = Stream::new(7, "transactions");
+    (0..400).for_each(|i| transactions(&mut rng, i));
 }

@@ -14,6 +14,7 @@ pub(crate) mod relaxed;
 pub(crate) mod run;
 pub(crate) mod script;
 pub(crate) mod states;
+pub(crate) mod transactional;
 
 use fencepost_kernel::{Addr, Fence, Flush};
 use std::collections::BTreeMap;
