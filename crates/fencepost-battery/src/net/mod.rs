@@ -13,8 +13,11 @@ use super::commands::on_design;
 use decisions::Coverage;
 use fencepost_designs::{DesignInfo, all as designs};
 use fencepost_kernel::{Stream, fault};
+use fencepost_run::config::Resolved;
 use fencepost_run::config::machine::MachineConfig;
-use shape::{Choice, OF_DESIGNS, RESPECTS, Steering};
+use fencepost_run::config::presets::{Kind, names};
+use fencepost_run::request::Request;
+use shape::{Choice, OF_DESIGNS, RESPECTS, SLOW, Settings, Steering};
 use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -199,20 +202,66 @@ fn drawn(choice: &[usize], d: usize, dice: &mut Stream) -> Option<Command> {
     let Command::Run(info, mut request) = on_design(d, "random", dice.below(60) as usize, true)? else {
         return None;
     };
+    if dice.chance(1, 6) {
+        with_second_level(info, &mut request);
+    }
     let l2 = MachineConfig::load(&request.machine, None).is_ok_and(|m| m.spec.l2.is_some());
     let threads = THREADS[dice.below(THREADS.len() as u64) as usize];
-    request.sets = vec![format!("core.cores={}", threads.max(4))];
+    request.sets = cores(threads, dice);
     let respects = RESPECTS.iter().zip(choice);
     respects.for_each(|((_, list), at)| request.sets.extend(list[*at].iter().map(|s| (*s).to_owned())));
     if l2 {
         request.sets.extend(["l2.size=256B", "l2.ways=4"].map(str::to_owned));
     }
-    request.sets.extend(of_design(info, choice[RESPECTS.len()], dice));
+    let own = of_design(info, choice[RESPECTS.len()], dice);
+    if dice.chance(1, 2) {
+        let name = |s: &str| s.split('=').next().map(str::to_owned);
+        let slow = known(info, SLOW[dice.below(SLOW.len() as u64) as usize]);
+        let slow = slow.filter(|s| own.iter().all(|o| name(o) != name(s)));
+        request.sets.extend(slow);
+    }
+    request.sets.extend(own);
     request.seed = 1 + dice.below(1 << 40);
     request.threads = Some(threads);
     request.ops = OPS[dice.below(OPS.len() as u64) as usize];
     request.ack_every = dice.chance(1, 4);
     Some(Command::Run(info, request))
+}
+
+/// A machine whose cores have a second level, with a medium on which the design keeps its promise there.
+fn with_second_level(info: &'static DesignInfo, request: &mut Request) {
+    let machine = names(Kind::Machine)
+        .into_iter()
+        .find(|m| MachineConfig::load(m, None).is_ok_and(|m| m.spec.l2.is_some()));
+    let Some(machine) = machine else { return };
+    let media = names(Kind::Media).into_iter().map(Some).chain([None]);
+    let sound = media.into_iter().find_map(|media| {
+        let mut on = request.clone();
+        (on.machine, on.media) = (machine.to_owned(), media.map(str::to_owned));
+        Resolved::with_design(&on, info).is_ok_and(|r| r.sound()).then_some(on)
+    });
+    if let Some(sound) = sound {
+        *request = sound;
+    }
+}
+
+/// Cores for so many threads: one for each, or one for two or four, whose threads share its caches.
+fn cores(threads: u32, dice: &mut Stream) -> Vec<String> {
+    let share = [0, 0, 2, 4][dice.below(4) as usize];
+    match share {
+        0 => vec![format!("core.cores={}", threads.max(4))],
+        n => vec![
+            format!("core.cores={}", threads.div_ceil(n).max(2)),
+            format!("core.threads_per_core={n}"),
+        ],
+    }
+}
+
+/// Settings of a list that a design has parameters for.
+fn known(info: &DesignInfo, list: Settings) -> impl Iterator<Item = String> {
+    let fields = (info.params)();
+    let known = move |s: &&&str| fields.iter().any(|f| s.split('=').next() == Some(f.name));
+    list.iter().filter(known).map(|s| format!("design.{s}"))
 }
 
 /// Settings of a design: those of the list that it has parameters for, its smallest sizes, one of its variants, both, or none.
@@ -224,11 +273,7 @@ fn of_design(info: &DesignInfo, at: usize, dice: &mut Stream) -> Vec<String> {
     };
     let own = |name: &str| variant.iter().any(|v| v.0 == name);
     match (OF_DESIGNS.get(at), at.saturating_sub(OF_DESIGNS.len())) {
-        (Some(list), _) => {
-            let fields = (info.params)();
-            let known = |s: &&&str| fields.iter().any(|f| s.split('=').next() == Some(f.name));
-            list.iter().filter(known).map(|s| format!("design.{s}")).collect()
-        }
+        (Some(list), _) => known(info, list).collect(),
         (None, 0) => info.smallest.iter().map(text).collect(),
         (None, 1) => variant.iter().map(text).collect(),
         (None, 2) => {

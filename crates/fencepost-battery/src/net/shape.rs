@@ -9,7 +9,7 @@ use fencepost_kernel::Stream;
 pub type Settings = &'static [&'static str];
 
 /// Everything that is drawn beside design, machine and medium.
-pub const RESPECTS: [(&str, &[Settings]); 9] = [
+pub const RESPECTS: [(&str, &[Settings]); 10] = [
     (
         "caches",
         &[
@@ -101,12 +101,26 @@ pub const RESPECTS: [(&str, &[Settings]); 9] = [
             &["program.random.fences=0", "program.random.length=12"],
         ],
     ),
+    // What is under way for a moment is met by few; what is under way for long is met by many.
+    (
+        "times",
+        &[
+            &[],
+            &["bus.snoop=200ns", "bus.transfer=100ns"],
+            &["bus.to_memory=300ns", "pm.controller.static_latency=200ns"],
+            &["llc.latency=300ns", "l1.latency=10ns"],
+            &["pm.media.t_burst=40ns", "dram.media.t_burst=40ns"],
+            &["pm.module.transfer=500ns", "pm.module.slot=200ns"],
+        ],
+    ),
     (
         "leaving",
         &[
             &[],
             &["program.random.abort_percent=70"],
             &["program.random.released_early=40"],
+            &["program.random.overlaps=50"],
+            &["program.random.overlaps=30", "program.random.released_early=30"],
         ],
     ),
 ];
@@ -117,6 +131,21 @@ pub const OF_DESIGNS: [Settings; 4] = [
     &["first_name=32765"],
     &["abort_every=2", "tx_entries=3"],
     &["pointer_bits=1", "wcb_entries=2"],
+];
+
+/// What is slow where the design has the parameter: each is set in some runs, whatever else is.
+pub const SLOW: [Settings; 5] = [
+    &["drain_delay=2us", "path_slot=300ns"],
+    &[
+        "path_latency=2us",
+        "ack_latency=1us",
+        "path=1us",
+        "log_path=1us",
+        "nv_write=1us",
+    ],
+    &["ack_return=3us", "path_slot=2us"],
+    &["filter_bytes=8", "filter_hashes=1", "path_slot=100ns"],
+    &["interval=1us", "scheduling=100ns", "drain_gap=500ns"],
 ];
 
 /// How a share of runs brought something new.

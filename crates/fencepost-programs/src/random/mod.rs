@@ -72,6 +72,7 @@ impl Described for Random {
             _ if p.lines == 0 || p.lines > 1 << 16 => "lines is not within 1..=65536",
             _ if p.volatile_lines == 0 || p.volatile_lines > 1 << 16 => "volatile_lines is not within 1..=65536",
             _ if p.released_early > 100 => "released_early exceeds 100",
+            _ if p.overlaps > 100 => "overlaps exceeds 100",
             _ if p.words == 0 || p.words > 8 => "words is not within 1..=8",
             _ if p.length == 0 || p.length > 100 => "length is not within 1..=100",
             _ if p.abort_percent > 100 => "abort_percent exceeds 100",
@@ -176,6 +177,8 @@ impl Random {
             pm.release(range);
             pm.bind(range);
         }
+        let shared = self.plan.overlapping(thread, k);
+        shared.into_iter().for_each(|range| pm.bind(range));
         let mut lines = Vec::new();
         let early = self.plan.released_early(thread, k);
         for i in 0..self.plan.params.length {
@@ -189,6 +192,7 @@ impl Random {
         if let Some((_, range)) = early {
             pm.bind(range);
         }
+        shared.into_iter().for_each(|range| pm.release(range));
         if lines.is_empty() || !self.plan.seals(thread, k) {
             return Outcome::default();
         }

@@ -34,6 +34,8 @@ params! {
         volatile_lines: u32 = 2,
         /// Percentage of operations that release a range in their middle and bind it after the last statement, where ranges are bound.
         released_early: u8 = 0,
+        /// Percentage of operations that ask for a range which shares lines with others, and give it up at their end.
+        overlaps: u8 = 0,
     }
 }
 
@@ -176,7 +178,7 @@ impl Plan {
     }
     /// Whether operation `k` ends with all its stores flushed and fenced. No commit covers what some thread has just taken out of its range.
     pub(super) fn seals(&self, thread: u32, k: u32) -> bool {
-        self.params.released_early == 0 && self.dice(thread, k, 1000).below(2) == 0
+        self.params.released_early == 0 && self.params.overlaps == 0 && self.dice(thread, k, 1000).below(2) == 0
     }
     fn persistent_word(&self, dice: &mut Dice) -> Addr {
         let (line, word) = (
@@ -226,6 +228,16 @@ impl Plan {
         let does = dice.below(100) < u64::from(self.params.released_early) && !ranges.is_empty();
         let after = dice.below(u64::from(self.params.length)) as u8;
         does.then(|| (after, ranges[dice.below(ranges.len() as u64) as usize]))
+    }
+    /// A range of two lines, which others have too, that the thread binds for operation `k`, if it does.
+    pub(super) fn overlapping(&self, thread: u32, k: u32) -> Option<Span> {
+        let mut dice = self.dice(thread, k, 5000);
+        let pairs = u64::from(self.params.lines.saturating_sub(1));
+        let does = dice.below(100) < u64::from(self.params.overlaps) && pairs > 0 && !self.ranges().is_empty();
+        does.then(|| Span {
+            at: Addr(self.persistent.0 + dice.below(pairs) * LINE_BYTES + 16),
+            len: LINE_BYTES,
+        })
     }
     /// Statement `i` of operation `k` where no transactions are.
     pub(super) fn statement(&self, thread: u32, k: u32, i: u8) -> Statement {
