@@ -30,7 +30,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "fencepost-kernel",
         ],
     ),
-    ("fencepost-qemu-plugin", &["fencepost-native"]),
+    ("fencepost-record", &[]),
+    ("fencepost-qemu-plugin", &["fencepost-record"]),
     (
         "fencepost-run",
         &[
@@ -70,7 +71,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "fencepost-external",
         &[
             "fencepost-run",
-            "fencepost-native",
+            "fencepost-record",
             "fencepost-contract",
             "fencepost-machine",
             "fencepost-kernel",

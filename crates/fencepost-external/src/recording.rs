@@ -1,6 +1,6 @@
 //! What the processes of a recorded program left: journals, made one.
 
-use fencepost_native::record::{FAILED, Shared, read_journal};
+use fencepost_record::{FAILED, Shared, read_journal};
 use fencepost_run::{BadInput, LabError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

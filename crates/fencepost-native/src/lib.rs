@@ -1,4 +1,4 @@
-//! The real CPU: persistent programs on a mapped file, and recorders of native programs.
+//! The real CPU: persistent programs on a mapped file, and persistence over a real wire.
 //!
 //! [`run`] times a program of the registry with the processor's own flushes, non-temporal stores and fences; [`killed`] kills it at
 //! random moments and recovers the file in another process; [`calibrate`] measures what those instructions cost. All unsafe code
@@ -9,7 +9,6 @@
 mod error;
 pub mod litmus;
 mod native_report;
-pub mod record;
 mod wire;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod x86;

@@ -6,7 +6,7 @@ use crate::met::may_be_met;
 use crate::place::Place;
 use crate::recent::{forget, is_new};
 use crate::registers;
-use fencepost_native::record::{Class, Event, Operand, pieces};
+use fencepost_record::{Class, Event, Operand, pieces};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 

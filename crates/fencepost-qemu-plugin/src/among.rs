@@ -5,7 +5,7 @@ use crate::files::descriptor;
 use crate::guest::word;
 use crate::guest_recorder::Recorder;
 use crate::place::Place;
-use fencepost_native::record::{Mapping, View};
+use fencepost_record::{Mapping, View};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering::Relaxed;
 

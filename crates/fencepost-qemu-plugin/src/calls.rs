@@ -9,7 +9,7 @@ use crate::guest;
 use crate::guest_recorder::Recorder;
 use crate::threads;
 use crate::work::KEPT;
-use fencepost_native::record::{Effect, Event, Mapping, View, arity, call_name, effect};
+use fencepost_record::{Effect, Event, Mapping, View, arity, call_name, effect};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -3,7 +3,7 @@
 use crate::files::{Content, store};
 use crate::guest::value;
 use crate::guest_recorder::Recorder;
-use fencepost_native::record::{Event, pieces};
+use fencepost_record::{Event, pieces};
 
 const PAGE: u64 = 4096;
 

@@ -1,6 +1,6 @@
 //! The persistent files: which descriptor is which, and what they held.
 
-use fencepost_native::record::{Event, Shared, pieces};
+use fencepost_record::{Event, Shared, pieces};
 use rustix::fs::SeekFrom;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Metadata};

@@ -4,7 +4,7 @@
 use crate::guest::word;
 use crate::guest_recorder::Recorder;
 use crate::place::Place;
-use fencepost_native::record::{Event, LastStore, LastStores};
+use fencepost_record::{Event, LastStore, LastStores};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering::Relaxed;
 

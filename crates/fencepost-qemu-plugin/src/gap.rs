@@ -2,7 +2,7 @@
 
 use crate::guest_recorder::Recorder;
 use crate::work::EXECUTED;
-use fencepost_native::record::Event;
+use fencepost_record::Event;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Instructions of this process when it last did something to a persistent file.

@@ -6,7 +6,7 @@ use crate::met::Met;
 use crate::options::Options;
 use crate::place::Place;
 use crate::registers;
-use fencepost_native::record::{Clocks, Event, FAILED, Journal, LastStores, Mapping, Mappings, Shared, Touched};
+use fencepost_record::{Clocks, Event, FAILED, Journal, LastStores, Mapping, Mappings, Shared, Touched};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

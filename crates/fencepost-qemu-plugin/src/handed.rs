@@ -4,7 +4,7 @@ use crate::files::descriptor;
 use crate::guest;
 use crate::guest_recorder::Recorder;
 use crate::peers::peer;
-use fencepost_native::record::{Effect, effect};
+use fencepost_record::{Effect, effect};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::ManuallyDrop;
 use std::net::TcpStream;

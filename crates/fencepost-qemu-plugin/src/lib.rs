@@ -51,7 +51,7 @@ mod warm;
 mod warmth;
 mod work;
 
-use fencepost_native::record::{Class, classify};
+use fencepost_record::{Class, classify};
 use guest_recorder::Recorder;
 use marks::Mark;
 use observer::Observer;

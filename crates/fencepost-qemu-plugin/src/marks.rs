@@ -3,7 +3,7 @@
 use crate::executed::program;
 use crate::guest_recorder::Recorder;
 use crate::qemu;
-use fencepost_native::record::Event;
+use fencepost_record::Event;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;

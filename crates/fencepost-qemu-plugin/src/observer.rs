@@ -2,9 +2,9 @@
 //!
 //! Every load of a byte that the program has not stored itself is noted, through any mapping of the image, and the range of
 //! every `read`. Whatever else could have read the image (another process, another thread, a system call that is not known)
-//! makes it "everything"; see [`fencepost_native::record::Reads`].
+//! makes it "everything"; see [`fencepost_record::Reads`].
 
-use fencepost_native::record::{Call, Mapping, Mappings, Reads, View, arity, call, reads_all};
+use fencepost_record::{Call, Mapping, Mappings, Reads, View, arity, call, reads_all};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! What the recorder is asked to do: the file `options` in the folder of a recording.
 
-use fencepost_native::record::{MOST_FILES, Schedule};
+use fencepost_record::{MOST_FILES, Schedule};
 use std::path::{Path, PathBuf};
 
 /// A recording, as every process of the program reads it.

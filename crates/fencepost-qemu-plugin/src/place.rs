@@ -1,6 +1,6 @@
 //! Instructions of the program.
 
-use fencepost_native::record::Class;
+use fencepost_record::Class;
 use std::sync::OnceLock;
 
 /// An instruction that may be recorded.

@@ -6,7 +6,7 @@
 //! does not recognise.
 
 use crate::qemu;
-use fencepost_native::record::{Operand, Register};
+use fencepost_record::{Operand, Register};
 use std::ffi::{c_int, c_void};
 
 /// Names of the helpers behind execution and memory callbacks.

@@ -4,7 +4,7 @@
 
 use crate::guest::word;
 use crate::guest_recorder::Recorder;
-use fencepost_native::record::Event;
+use fencepost_record::Event;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Addresses that no guest has.

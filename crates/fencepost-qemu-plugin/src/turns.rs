@@ -2,7 +2,7 @@
 
 use crate::guest_recorder::Recorder;
 use crate::work::{EXECUTED, KEPT, progress};
-use fencepost_native::record::{Schedule, Turn};
+use fencepost_record::{Schedule, Turn};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering::Relaxed;
 

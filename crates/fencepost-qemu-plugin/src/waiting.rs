@@ -4,7 +4,7 @@ use crate::files::descriptor;
 use crate::guest;
 use crate::guest_recorder::Recorder;
 use crate::work::KEPT;
-use fencepost_native::record::{Effect, Waits, Woken, effect, waits};
+use fencepost_record::{Effect, Waits, Woken, effect, waits};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 

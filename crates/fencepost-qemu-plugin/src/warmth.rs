@@ -1,7 +1,7 @@
 //! What caches hold when recording begins: lines that the program accessed before.
 
 use crate::guest_recorder::{LINE, Recorder};
-use fencepost_native::record::{Place, volatile};
+use fencepost_record::{Place, volatile};
 
 impl Recorder {
     /// After an access before recording begins.

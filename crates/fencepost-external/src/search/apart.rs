@@ -2,7 +2,7 @@
 
 use fencepost_contract::recorded::RecordedLog;
 use fencepost_kernel::{HwThread, StoreId, TraceKind};
-use fencepost_native::record::Clocks;
+use fencepost_record::Clocks;
 use std::collections::{BTreeMap, HashSet};
 
 /// Of a thread, the newest of its stores that are lost.

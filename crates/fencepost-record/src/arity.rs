@@ -36,7 +36,7 @@ pub fn arity(number: i64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Effect, effect};
+    use crate::{Effect, effect};
 
     /// A call that may store behind any of its arguments, with more of them than are looked at, would store unseen. Those with six are
     /// named here, after `man 2`.

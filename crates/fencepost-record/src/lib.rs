@@ -1,4 +1,8 @@
-//! Recording a native program.
+//! Recording a native program: what a recorder knows, whatever observes the program.
+//!
+//! Which instructions store, flush and fence ([`classify`]), what each system call does to a recorded file ([`call`]), what a thread
+//! has read and stored ([`Reads`], [`LastStores`]), and the lines that it writes ([`Event`]). What processes share (`Shared`,
+//! `Journal`) and the turns of their threads are there on x86-64 Linux only.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod arity;
