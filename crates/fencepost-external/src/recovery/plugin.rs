@@ -46,12 +46,16 @@ fn built(package: &Path, folder: &Path) -> Result<Option<PathBuf>, BadInput> {
         .arg(&package)
         .arg("--target-dir")
         .arg(&target);
+    let so = target.join(&profile).join(PLUGIN);
+    if so.is_file() {
+        cargo.arg("--quiet"); // asked only whether it is of today
+    }
     let failed = |why: String| {
         let found = format!("the emulator's plugin is not there, and building it failed: {why}");
         Err(BadInput::new(found).hint(how(folder)))
     };
     match cargo.stdin(Stdio::null()).stdout(Stdio::null()).status() {
-        Ok(status) if status.success() => Ok(Some(target.join(profile).join(PLUGIN))),
+        Ok(status) if status.success() => Ok(Some(so)),
         Ok(status) => failed(format!("cargo ended with {status}")),
         Err(e) => failed(format!("cargo does not start ({e})")),
     }
