@@ -40,6 +40,8 @@ pub struct Dialect {
     pub log_path: LogPath,
     /// Orders log entries before the data stores they protect.
     pub log_to_data: &'static [Fence],
+    /// Orders a record of a linked log before the link that puts it into the list, where that is not `order`.
+    pub log_link: Option<&'static [Fence]>,
     /// Returns only when everything persisted before is durable.
     pub durable: &'static [Fence],
     /// Fences after taking a lock.
@@ -62,6 +64,7 @@ impl Dialect {
         order: &[],
         log_path: LogPath::Temporal,
         log_to_data: &[],
+        log_link: None,
         durable: &[],
         lock_acquire: &[],
         unlock_release: &[],

@@ -176,6 +176,17 @@ impl<'m, M: Mem> Pm<'m, M> {
         }
         self.commit_persisted();
     }
+    /// Log records written before are durable before the link to them that is stored after.
+    #[track_caller]
+    #[inline(always)]
+    pub fn log_link(&mut self) {
+        let Some(fences) = self.idiom().log_link else {
+            return self.order();
+        };
+        for f in fences {
+            self.m.log_fence(*f);
+        }
+    }
     /// Whether lines are flushed and committed only now and then.
     #[inline(always)]
     fn commits_rarely(&self) -> bool {

@@ -23,13 +23,15 @@ pub(super) fn recover(
 
 #[cfg(test)]
 mod tests {
+    use super::super::any::Logged;
     use super::super::choice::BASELINE;
     use super::super::progress::Progress;
     use super::super::watched::Watched;
     use super::*;
     use crate::native_report::FlushWith;
     use fencepost_kernel::units::PM_BASE;
-    use fencepost_kernel::{Addr, At, CrashPoint, Mem as _, Pm, Program as _, Val, run_thread};
+    use fencepost_kernel::{Addr, At, CrashPoint, Mem as _, Program as _, Val};
+    use fencepost_programs::Coupling;
     use fencepost_programs::settings::{Described, Settings};
     use fencepost_programs::sps::Sps;
     use std::os::unix::fs::FileExt as _;
@@ -46,6 +48,7 @@ mod tests {
             Sps::checked(&settings).unwrap(),
             Sps::checked(&settings).unwrap().footprint(),
         );
+        let logged = Logged::new(program, settings.scheme.mode(Coupling::Auto, &BASELINE));
         #[allow(unsafe_code, reason = "the type cannot know that memory is mapped")]
         // SAFETY: mapped below whenever it is used.
         let raw = unsafe { Raw::new(FlushWith::found(&[]).unwrap()) };
@@ -53,11 +56,11 @@ mod tests {
         let progress = Progress::heap(1, 40);
         {
             let _mapping = Mapping::new(size, Some(&file)).unwrap();
-            program.setup(&mut Watched::new(raw, None, 0));
+            logged.set_up(&mut Watched::new(raw, None, 0));
             let mut m = Watched::new(raw, Some(&progress), 0);
-            run_thread(&program, &mut Pm::new(&mut m, BASELINE), 0, 0, 40);
+            logged.run_ops(&mut m, 0, 0..40);
         }
-        let word = program.resident()[0].at.0 - PM_BASE + 64;
+        let word = logged.program.resident()[0].at.0 - PM_BASE + 64;
         let mut bytes = [0; 8];
         file.file.read_exact_at(&mut bytes, word).unwrap();
         let value = u64::from_le_bytes(bytes) ^ changed;
@@ -69,7 +72,7 @@ mod tests {
                 acked: vec![40],
             },
         };
-        recover(&program, size, &file, raw, Some(&expected)).unwrap()
+        recover(&logged, size, &file, raw, Some(&expected)).unwrap()
     }
     #[test]
     fn an_audit_sees_one_changed_word() {

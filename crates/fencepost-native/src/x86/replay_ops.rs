@@ -72,9 +72,12 @@ pub(super) fn completed(
 
 #[cfg(test)]
 mod tests {
+    use super::super::any::Logged;
+    use super::super::choice::BASELINE;
     use super::*;
     use crate::native_report::FlushWith;
     use fencepost_kernel::Program as _;
+    use fencepost_programs::Coupling;
     use fencepost_programs::cq::Cq;
     use fencepost_programs::settings::{Described, Settings};
 
@@ -87,7 +90,8 @@ mod tests {
             ops: 4,
             ..Settings::default()
         };
-        let program = Cq::checked(&settings).unwrap();
+        let mode = settings.scheme.mode(Coupling::Auto, &BASELINE);
+        let logged = Logged::new(Cq::checked(&settings).unwrap(), mode);
         let killed = Progress::heap(2, 4);
         killed.begin(0, 0);
         killed.begin(1, 0);
@@ -96,7 +100,7 @@ mod tests {
         // SAFETY: mapped by `completed` while it is used.
         let raw = unsafe { Raw::new(flush) };
         let order = |killed: &Progress| -> Vec<u32> {
-            let all = completed(&program, program.footprint(), raw, killed).unwrap();
+            let all = completed(&logged, logged.program.footprint(), raw, killed).unwrap();
             all.iter().map(|o| o.thread).collect()
         };
         assert_eq!(order(&killed), [1, 0]);

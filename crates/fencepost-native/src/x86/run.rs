@@ -1,6 +1,6 @@
 //! A timed run from request to report.
 
-use super::any::AnyProgram;
+use super::any::{AnyProgram, Logged};
 use super::checked::Checked;
 use super::choice::{BASELINE, dispatch, has_ideal, is_fixed};
 use super::file::PmFile;
@@ -24,7 +24,7 @@ const BATCHES: u32 = 10;
 pub fn run(request: &Request) -> Result<RunReport, NativeError> {
     let flush = FlushWith::found(&request.without)?;
     let mode = mode_of(request)?;
-    let plan = plan(request, has_ideal(mode));
+    let plan = plan(request, mode);
     let mut settings = request.settings.clone();
     settings.ops = plan.total();
     let run = Run {
@@ -49,13 +49,14 @@ pub(super) fn mode_of(request: &Request) -> Result<Mode, NativeError> {
     Ok(mode)
 }
 
-fn plan(request: &Request, paired: bool) -> Plan {
+fn plan(request: &Request, mode: Mode) -> Plan {
     let batch = BATCH.min(request.ops.div_ceil(BATCHES)).max(1);
     Plan {
         threads: request.settings.threads,
         batch,
         rounds: [request.warmup.div_ceil(batch), request.ops.div_ceil(batch)],
-        paired,
+        mode,
+        paired: has_ideal(mode),
     }
 }
 
@@ -72,7 +73,8 @@ impl Visit for Run<'_> {
 
     fn visit<P: Described>(self, program: P) -> Self::Out {
         let mode = self.mode;
-        self.all(&program, &|timed| dispatch(mode, &program, timed))
+        let logged = Logged::new(program, mode);
+        self.all(&logged, &|timed| dispatch(mode, &logged.program, timed))
     }
 }
 

@@ -1,11 +1,11 @@
 //! The measured stretch: short batches of both variants in turn, on pinned threads.
 
-use super::choice::{BASELINE, IDEAL, Pair, WithPair};
+use super::choice::{Pair, WithPair, dialects};
 use super::memory::Raw;
 use super::pinned::{Meeting, on_threads, pin};
 use super::sample::Switches;
 use crate::native_report::Times;
-use fencepost_kernel::{Addr, Mem, Pm, Program, Span, resident, run_batch};
+use fencepost_kernel::{Addr, Mem, Mode, Pm, Program, Span, resident, run_batch};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -18,6 +18,8 @@ pub(super) struct Plan {
     pub batch: u32,
     /// Rounds that are not measured, then rounds that are. A round is one batch of each variant.
     pub rounds: [u32; 2],
+    /// How the program logs.
+    pub mode: Mode,
     /// Whether the variants differ; else only the baseline runs.
     pub paired: bool,
 }
@@ -90,6 +92,7 @@ impl WithPair for Timed<'_> {
 
     fn with<P: Program, Q: Pair>(self, program: &P) -> Vec<Round> {
         let raw = self.raw;
+        let [fenced, unfenced] = dialects(self.plan.mode);
         self.all(&program.resident(), &|thread, rounds| {
             // A clone of its own, so that no thread reads a line that another one writes.
             let program = program.clone();
@@ -99,8 +102,8 @@ impl WithPair for Timed<'_> {
                 thread,
                 from: 0,
                 inputs: Vec::new(),
-                baseline: Pm::new(&mut baseline, BASELINE),
-                ideal: Pm::new(&mut ideal, IDEAL),
+                baseline: Pm::new(&mut baseline, fenced),
+                ideal: Pm::new(&mut ideal, unfenced),
             });
         })
     }
@@ -204,6 +207,7 @@ mod tests {
             threads: 2,
             batch: 100,
             rounds: [2, 8],
+            mode: Mode::Raw,
             paired,
         };
         assert_eq!((plan(true).total(), plan(false).total()), (2000, 1000));

@@ -102,6 +102,7 @@ mod tests {
             native: Natively {
                 set: vec!["program.redis.keys=1000".into()],
                 clients: [("vacation".to_owned(), 4)].into(),
+                ..Natively::default()
             },
             ..Runs::default()
         };

@@ -13,6 +13,9 @@ use std::sync::{Mutex, PoisonError};
 /// Operations per program and variant, and before those: many short batches, of which the fastest count.
 const OPS: (u32, u32) = (5_000, 1_000);
 
+/// The logging runtime of the studies of section II-D, as claims name it.
+const UNDO: &str = "undo-array";
+
 /// What is measured: programs, their logging runtime, threads.
 struct Study<'a> {
     /// Programs that the claim is about.
@@ -43,7 +46,7 @@ pub fn measure(rule: &Rule, does: &Natively) -> Result<Measured, String> {
     }
     let study = Study {
         programs,
-        log: log.as_deref(),
+        log: log.as_ref().map(|l| does.logs.get(l).unwrap_or(l).as_str()),
         threads: *threads,
         does,
     };
@@ -64,7 +67,7 @@ fn flush_pair() -> Result<Measured, String> {
 pub fn runs(program: &str, does: &Natively) -> bool {
     let study = Study {
         programs: &[],
-        log: Some("undo-array"),
+        log: Some(does.logs.get(UNDO).map_or(UNDO, String::as_str)),
         threads: 1,
         does,
     };

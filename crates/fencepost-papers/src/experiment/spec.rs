@@ -72,6 +72,9 @@ pub struct Natively {
     /// Clients of single programs, each a software thread; of others, what the claim says.
     #[serde(default)]
     pub clients: BTreeMap<String, u32>,
+    /// Other logging runtimes, by the one that claims name; a reading sets them.
+    #[serde(skip)]
+    pub logs: BTreeMap<String, String>,
 }
 impl Natively {
     /// Value of a parameter that is set, or the clients of a program as `clients.PROGRAM`.

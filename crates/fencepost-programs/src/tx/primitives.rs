@@ -49,6 +49,14 @@ impl<M: Mem> Tx<'_, '_, M> {
             self.pm.order();
         }
     }
+    /// The barrier between the records of a list and the link to them, an ordering barrier as others are.
+    #[track_caller]
+    #[inline(always)]
+    pub(super) fn log_link(&mut self) {
+        if !(Self::MISTAKES && std::mem::take(&mut self.slips.order)) {
+            self.pm.log_link();
+        }
+    }
     /// The barrier between log and data.
     #[track_caller]
     #[inline(always)]

@@ -192,7 +192,7 @@ impl<M: Mem> Tx<'_, '_, M> {
         }
         if self.is_list() {
             // Splice: only once the nodes are whole.
-            self.order();
+            self.log_link();
             self.log_mark(COMMIT, self.previous);
         }
         self.log_to_data();

@@ -126,6 +126,7 @@ fn change(e: &mut Experiment, reading: &Reading) {
     }
     e.counted.metrics.extend(reading.metrics.clone());
     e.counted.over.extend(&reading.over);
+    e.native.logs.extend(reading.native_logs.clone());
     for (label, c) in &reading.points {
         let Some(point) = e.points.get_mut(label) else { continue };
         if let Some(design) = &c.design {
@@ -150,6 +151,19 @@ mod tests {
         parse("r.toml", text).unwrap_or_else(|e| panic!("{e}"))
     }
 
+    #[test]
+    fn a_reading_of_native_runs_changes_no_simulated_one() {
+        let native = "name='n'\nreason=''\nnative_logs={'undo-array'='library-list'}\n";
+        let both = format!("{native}set=['core.rob=8']\n");
+        let [native, both]: [Reading; 2] =
+            [native, &both].map(|text| parse("r.toml", text).unwrap_or_else(|e| panic!("{e}")));
+        assert!(native.is_native_only() && !both.is_native_only());
+        let mut e: Experiment = crate::experiment::spec::read("themis", "experiment.toml").unwrap();
+        let matrix = format!("{:?}", e.matrix);
+        change(&mut e, &native);
+        assert_eq!(e.native.logs["undo-array"], "library-list");
+        assert_eq!(format!("{:?}", e.matrix), matrix);
+    }
     #[test]
     fn one_at_a_time_differs_from_the_primaries_in_one_input() {
         let (r, p) = (readings(), Choice::primaries(&readings()));

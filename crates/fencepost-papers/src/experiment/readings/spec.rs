@@ -97,7 +97,7 @@ pub struct Input {
 }
 
 /// One reading of an input: what it changes in the experiment as written.
-#[derive(Clone, Debug, Default, Deserialize, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
     /// Name.
@@ -137,10 +137,13 @@ pub struct Reading {
     /// Other ways from programs to one value (`over` of a claim), by the way that claims name.
     #[serde(default)]
     pub over: BTreeMap<Over, Over>,
+    /// Other logging runtimes of native runs, by the one that claims name.
+    #[serde(default)]
+    pub native_logs: BTreeMap<String, String>,
 }
 
 /// What a reading changes at one design point.
-#[derive(Clone, Debug, Default, Deserialize, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PointChange {
     /// Another design.
@@ -155,6 +158,19 @@ pub struct PointChange {
     /// Another logging runtime.
     #[serde(default)]
     pub log: Option<String>,
+}
+
+impl Reading {
+    /// Whether it changes native runs and nothing else.
+    pub fn is_native_only(&self) -> bool {
+        let named = Reading {
+            name: self.name.clone(),
+            reason: self.reason.clone(),
+            native_logs: self.native_logs.clone(),
+            ..Reading::default()
+        };
+        *self == named
+    }
 }
 
 impl Readings {

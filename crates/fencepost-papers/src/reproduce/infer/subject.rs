@@ -5,7 +5,7 @@ use super::space::{Space, Taken};
 use crate::experiment::claims::{self, Claim};
 use crate::experiment::engine::Step;
 use crate::experiment::kinds::Kind;
-use crate::experiment::readings::{Choice, Readings};
+use crate::experiment::readings::{Choice, Input, Reading, Readings};
 use crate::experiment::rule::Rule;
 use crate::experiment::runs::Cell;
 use crate::experiment::spec::{self, Experiment, Scale};
@@ -42,6 +42,14 @@ pub struct Options<'a> {
 /// How often a claim of `first` counts.
 const FIRST: usize = 4;
 
+/// How many readings of an input a search tries: the first alone of those that change native runs only, which it does not make.
+fn levels(input: &Input) -> usize {
+    match input.reading.iter().all(Reading::is_native_only) {
+        true => 1,
+        false => input.reading.len(),
+    }
+}
+
 /// A paper, prepared: its inputs, and its measured claims about simulated runs.
 pub(super) struct Subject {
     pub(super) experiment: Experiment,
@@ -67,7 +75,7 @@ impl Subject {
         let of_headline = |c: &Claim| c.by.tag().is_some_and(|t| readings.headline.iter().any(|h| h == t));
         all.sort_by_key(|r| !of_headline(r));
         Ok(Subject {
-            space: Space::new(readings.input.iter().map(|i| i.reading.len()).collect()),
+            space: Space::new(readings.input.iter().map(levels).collect()),
             headline: all.iter().filter(|r| of_headline(r)).cloned().collect(),
             all,
             statements: papers::statements(),
