@@ -88,7 +88,8 @@ fn main() -> ExitCode {
         },
         ["families"] => families::command("runs/families"),
         ["families", "-o", folder] => families::command(folder),
-        ["docs", ref pages @ ..] => docs::docs(pages),
+        ["docs", "--command", file, ref pages @ ..] => docs::docs(Some(file), pages),
+        ["docs", ref pages @ ..] => docs::docs(None, pages),
         ["site"] => docs::site(false),
         ["site", "--api"] => docs::site(true),
         ["reproductions", ref papers @ ..] => reproductions::command(papers),
@@ -112,7 +113,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo run -p xtask -- generate [--explored] | docs [PAGE..] | site [--api] | reproductions [--check] [PAPER..] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
+                "usage: cargo run -p xtask -- generate [--explored] | docs [--command FILE] [PAGE..] | site [--api] | reproductions [--check] [PAPER..] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
                  faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | families [-o DIR] | bench A B [--rounds N] [-- ARGS..] | growth [--full] [PROGRAM..] | circles"
             );
             ExitCode::from(2)

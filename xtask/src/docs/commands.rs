@@ -12,13 +12,18 @@ use std::thread;
 /// Pages at a time.
 const JOBS: usize = 2;
 
-/// Runs the commands of all pages, or of those named; exit code 1 where one is not as the page says.
-pub(crate) fn command(pages: &[&str]) -> ExitCode {
+/// Runs the commands of all pages, or of those named, with this command or one built now; exit code 1 where one is not as the page says.
+pub(crate) fn command(fencepost: Option<&str>, pages: &[&str]) -> ExitCode {
     let pages: Vec<String> = match pages {
         [] => summary::pages(),
         named => named.iter().map(|p| (*p).to_owned()).collect(),
     };
-    match built().and_then(|fencepost| all(&pages, &fencepost)) {
+    // Absolute, as blocks run in folders of their own.
+    let given = |file: &str| std::path::absolute(file).map_err(|e| format!("{file}: {e}"));
+    match fencepost
+        .map_or_else(built, given)
+        .and_then(|fencepost| all(&pages, &fencepost))
+    {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(e) => {
