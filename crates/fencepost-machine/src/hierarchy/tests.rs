@@ -10,6 +10,7 @@ use crate::spec::{CleanPath, MachineSpec};
 use fencepost_kernel::{Addr, Bytes, CoreId, HwThread, LineAddr, LineData, Ps};
 
 mod second_level;
+mod sound;
 mod waiting;
 
 /// From a read in the controller's queue to its data.

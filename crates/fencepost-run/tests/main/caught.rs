@@ -6,7 +6,7 @@ use fencepost_run::run::run;
 /// What was wrong, `PROGRAM DESIGN MACHINE MEDIUM`, hardware threads, operations and seed, and settings.
 type Caught = (&'static str, &'static str, (u32, u32, u64), &'static str);
 
-const CAUGHT: [Caught; 9] = [
+const CAUGHT: [Caught; 11] = [
     (
         "the second level wrote its older bytes back behind a victim of the first",
         "random themis fgc pwq",
@@ -82,6 +82,23 @@ const CAUGHT: [Caught; 9] = [
          dram.controller.write_queue=1 dram.controller.read_queue=1 machine.log_area=1KiB core.fence_execution=serialize \
          pm.media.channels=2 program.random.lines=6 program.random.words=4 program.random.flushes=10 program.random.fences=2 \
          program.random.abort_percent=70 l2.size=256B l2.ways=4",
+    ),
+    (
+        "older bytes of a line passed for the newest in the second level",
+        "random themis fgc pwq",
+        (2, 55, 447_792_670_755),
+        "core.cores=2 core.threads_per_core=2 l1.size=128B l1.ways=1 l2.size=256B l2.ways=4 llc.size=256B llc.ways=1 \
+         program.random.lines=6 program.random.words=4 program.random.volatile_lines=4 program.random.handed_on=12 \
+         program.random.dependent=8 program.random.fences=0 program.random.stores=4 program.random.length=12 \
+         program.random.released_early=30 design.drain_delay=700ns",
+    ),
+    (
+        "a flush passed older bytes of its line that waited to leave the shared cache",
+        "random themis-llc fgc pwq",
+        (4, 60, 19_022_003_325),
+        "core.cores=2 core.threads_per_core=4 l1.size=256B l1.ways=2 llc.size=512B llc.ways=2 machine.log_area=5KiB \
+         core.fence_execution=serialize pm.controller.coalesce=false program.random.lines=24 program.random.nt_stores=10 \
+         pm.module.transfer=500ns pm.module.slot=200ns program.random.released_early=40 l2.size=256B l2.ways=4",
     ),
 ];
 
