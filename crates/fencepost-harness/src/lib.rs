@@ -8,5 +8,5 @@ mod steady;
 mod threads;
 
 pub use any::{AnyProgram, any_program};
-pub use steady::WarmUp;
+pub use steady::{WarmUp, resident_lines};
 pub use threads::{Run, thread_body};
