@@ -54,8 +54,9 @@ mod named {
     use super::super::choice::BASELINE;
     use super::{AnyProgram, Logged};
     use fencepost_kernel::Mode;
+    use fencepost_kernel::params::Raw;
     use fencepost_programs::settings::Described;
-    use fencepost_programs::{Coupling, ProgramError, Settings, Visit, with_program};
+    use fencepost_programs::{Coupling, ProgramError, Settings, Visit, programs, with_program};
 
     /// How the program logs.
     struct Boxed(Mode);
@@ -66,6 +67,21 @@ mod named {
         }
     }
 
+    /// What decides whether each store has a barrier of its own.
+    const COUPLING: &str = "coupling";
+
+    /// Settings as native runs mean them: a barrier for every store, whatever way the log takes, as measured code is compiled.
+    pub(crate) fn natively(program: &str, settings: &Settings) -> Settings {
+        let mut settings = settings.clone();
+        let known = programs().into_iter().find(|a| a.name == program);
+        let couples = known.is_some_and(|a| a.fields.iter().any(|f| f.name == COUPLING));
+        if couples && settings.params.iter().all(|p| p.0 != COUPLING) {
+            let value = Raw::Text(Coupling::PerStore.name().to_owned());
+            settings.params.push((COUPLING.to_owned(), value));
+        }
+        settings
+    }
+
     /// A program of the registry.
     pub(crate) fn any_program(name: &str, settings: &Settings) -> Result<Box<dyn AnyProgram>, ProgramError> {
         let mode = settings.scheme.mode(Coupling::Auto, &BASELINE);
@@ -73,4 +89,4 @@ mod named {
     }
 }
 #[cfg(not(test))]
-pub(super) use named::any_program;
+pub(super) use named::{any_program, natively};

@@ -1,6 +1,6 @@
 //! A process killed at random moments, and its file recovered by another one.
 
-use super::any::{AnyProgram, any_program};
+use super::any::{AnyProgram, any_program, natively};
 use super::checked::watch;
 use super::file::PmFile;
 use super::mapping::Mapping;
@@ -34,7 +34,7 @@ that operations are atomic and recovery complete at any instruction; it cannot s
 fn settings(request: &Request) -> Settings {
     Settings {
         ops: MOST,
-        ..request.settings.clone()
+        ..natively(&request.program, &request.settings)
     }
 }
 /// Accesses for code that maps memory before it uses them.

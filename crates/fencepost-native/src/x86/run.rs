@@ -1,6 +1,6 @@
 //! A timed run from request to report.
 
-use super::any::{AnyProgram, Logged};
+use super::any::{AnyProgram, Logged, natively};
 use super::checked::Checked;
 use super::choice::{BASELINE, dispatch, has_ideal, is_fixed};
 use super::file::PmFile;
@@ -25,7 +25,7 @@ pub fn run(request: &Request) -> Result<RunReport, NativeError> {
     let flush = FlushWith::found(&request.without)?;
     let mode = mode_of(request)?;
     let plan = plan(request, mode);
-    let mut settings = request.settings.clone();
+    let mut settings = natively(&request.program, &request.settings);
     settings.ops = plan.total();
     let run = Run {
         request,

@@ -43,11 +43,17 @@ impl Choice {
         choice.label = asked.join(",");
         Ok(choice)
     }
-    /// Every reading that is not primary, alone: all other inputs as in `self`.
+    /// Every reading that is not primary, alone: all other inputs as in `self`. Not those of native runs, which change no simulated one.
     pub fn one_at_a_time(&self, readings: &Readings) -> Vec<Choice> {
         let mut out = Vec::new();
         for (i, input) in readings.input.iter().enumerate() {
-            for (r, reading) in input.reading.iter().enumerate().filter(|(r, _)| *r != self.taken[i]) {
+            let simulated = input.reading.iter().any(|r| !r.is_native_only());
+            let others = input
+                .reading
+                .iter()
+                .enumerate()
+                .filter(|(r, _)| simulated && *r != self.taken[i]);
+            for (r, reading) in others {
                 let mut taken = self.taken.clone();
                 taken[i] = r;
                 let label = format!("{}={}", input.name, reading.name);
