@@ -47,12 +47,8 @@ impl Choice {
     pub fn one_at_a_time(&self, readings: &Readings) -> Vec<Choice> {
         let mut out = Vec::new();
         for (i, input) in readings.input.iter().enumerate() {
-            let simulated = input.reading.iter().any(|r| !r.is_native_only());
-            let others = input
-                .reading
-                .iter()
-                .enumerate()
-                .filter(|(r, _)| simulated && *r != self.taken[i]);
+            let open = |r: &(usize, &Reading)| r.0 != self.taken[i] && !input.is_native();
+            let others = input.reading.iter().enumerate().filter(open);
             for (r, reading) in others {
                 let mut taken = self.taken.clone();
                 taken[i] = r;
@@ -158,15 +154,20 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_of_native_runs_changes_no_simulated_one() {
-        let native = "name='n'\nreason=''\nnative_logs={'undo-array'='library-list'}\n";
-        let both = format!("{native}set=['core.rob=8']\n");
-        let [native, both]: [Reading; 2] =
-            [native, &both].map(|text| parse("r.toml", text).unwrap_or_else(|e| panic!("{e}")));
-        assert!(native.is_native_only() && !both.is_native_only());
+    fn an_input_of_native_runs_changes_no_simulated_one() {
+        let of = |set: &str| {
+            let text = format!(
+                "samples = 1\n[[input]]\nname='n'\nabout=''\nrule=4\nconclusion='c'\nprimary='p'\n\
+                 reading=[{{name='p',reason=''}},{{name='q',reason='',native_logs={{'undo-array'='library-list'}}{set}}}]\n"
+            );
+            parse::<Readings>("r.toml", &text).unwrap_or_else(|e| panic!("{e}"))
+        };
+        let (native, both) = (of(""), of(",set=['core.rob=8']"));
+        let others = |r: &Readings| Choice::primaries(r).one_at_a_time(r).len();
+        assert_eq!([others(&native), others(&both)], [0, 1]);
         let mut e: Experiment = crate::experiment::spec::read("themis", "experiment.toml").unwrap();
         let matrix = format!("{:?}", e.matrix);
-        change(&mut e, &native);
+        change(&mut e, &native.input[0].reading[1]);
         assert_eq!(e.native.logs["undo-array"], "library-list");
         assert_eq!(format!("{:?}", e.matrix), matrix);
     }

@@ -161,8 +161,8 @@ pub struct PointChange {
 }
 
 impl Reading {
-    /// Whether it changes native runs and nothing else.
-    pub fn is_native_only(&self) -> bool {
+    /// Whether it changes no simulated run: nothing, or native runs.
+    fn is_native(&self) -> bool {
         let named = Reading {
             name: self.name.clone(),
             reason: self.reason.clone(),
@@ -224,6 +224,11 @@ impl Readings {
 }
 
 impl Input {
+    /// Whether its readings change native runs, and no simulated one.
+    pub fn is_native(&self) -> bool {
+        let changes = self.reading.iter().any(|r| !r.native_logs.is_empty());
+        changes && self.reading.iter().all(Reading::is_native)
+    }
     /// The reading of this name.
     pub fn reading(&self, name: &str) -> Option<&Reading> {
         self.reading.iter().find(|r| r.name == name)

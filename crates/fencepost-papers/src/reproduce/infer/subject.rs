@@ -5,7 +5,7 @@ use super::space::{Space, Taken};
 use crate::experiment::claims::{self, Claim};
 use crate::experiment::engine::Step;
 use crate::experiment::kinds::Kind;
-use crate::experiment::readings::{Choice, Input, Reading, Readings};
+use crate::experiment::readings::{Choice, Input, Readings};
 use crate::experiment::rule::Rule;
 use crate::experiment::runs::Cell;
 use crate::experiment::spec::{self, Experiment, Scale};
@@ -44,7 +44,7 @@ const FIRST: usize = 4;
 
 /// How many readings of an input a search tries: the first alone of those that change native runs only, which it does not make.
 fn levels(input: &Input) -> usize {
-    match input.reading.iter().all(Reading::is_native_only) {
+    match input.is_native() {
         true => 1,
         false => input.reading.len(),
     }
