@@ -2,7 +2,7 @@
 //!
 //! [`run`] times a program of the registry with the processor's own flushes, non-temporal stores and fences; [`killed`] kills it at
 //! random moments and recovers the file in another process; [`calibrate`] measures what those instructions cost. All unsafe code
-//! and assembly of the project that a release contains is here; each block says on what it relies.
+//! and assembly of what is measured is here; each block says on what it relies.
 //!
 //! Only x86-64 Linux has the instructions and the mappings. Elsewhere the crate compiles, and every call is refused with the reason.
 

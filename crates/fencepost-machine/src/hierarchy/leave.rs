@@ -142,7 +142,7 @@ impl Hierarchy {
         self.parked != 0 && self.parked_lines.contains_key(&line)
     }
     /// Whether a line that goes on to memory would pass older bytes of it that wait to leave the shared cache.
-    fn overtakes(&self, d: &Departure) -> bool {
+    pub(super) fn overtakes(&self, d: &Departure) -> bool {
         !d.notify.is_empty() && self.llc.write_back.iter().any(|o| o.way.line == d.way.line)
     }
     /// Cores where a line waits for that, a bit each.

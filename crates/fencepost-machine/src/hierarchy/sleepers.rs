@@ -46,9 +46,7 @@ impl Hierarchy {
         for i in 0..self.cores[core.index()].write_back.len() {
             let waiting = &self.cores[core.index()].write_back;
             let (from, way, why) = (waiting[i].from, waiting[i].way, waiting[i].why);
-            let to_memory = !waiting[i].notify.is_empty();
-            let behind = waiting.iter().take(i).any(|d| d.way.line == way.line)
-                || to_memory && self.llc.write_back.iter().any(|d| d.way.line == way.line);
+            let behind = waiting.iter().take(i).any(|d| d.way.line == way.line) || self.overtakes(&waiting[i]);
             if !behind && out.may_leave(self, from, &way, why) == Gate::Go {
                 return Some(format!("{}, which is to leave the private caches,", way.line));
             }

@@ -8,8 +8,8 @@ use super::workload::RunError;
 use crate::hierarchy::Side;
 
 impl Machine {
-    /// Looks for sleepers at the end of every moment, and ends at the first ([`RunError::Asleep`]). Those who are asked in vain may count
-    /// that, so that the report is not that of the same run without it.
+    /// Looks for sleepers at the end of every moment, and ends at the first ([`RunError::Asleep`]), and for a state that cannot be
+    /// ([`RunError::Unsound`]). Those who are asked in vain may count that, so that the report is not that of the same run without it.
     #[must_use]
     pub fn looking_for_sleepers(mut self) -> Machine {
         self.looks_for_sleepers = true;

@@ -1,9 +1,9 @@
 //! The write queues: entries, epochs, same-line order and coalescing. Knows no banks and no clock.
-//! Three rules decide when a queued write may issue. *Epochs*: a write of epoch `e` waits until every write of an
-//! earlier epoch of its queue is durable (or, with `ordered_issue`, has been issued; all writes take equally long from
-//! issue to durable, so none can then overtake). *Same line*: a write waits until every older write to its line has
-//! been issued; they share a bank, so they become durable in order. *Filter*: the design's own say, asked by the
-//! controller. [`Writes::push`] refuses the few combinations in which the first two could wait for each other.
+//!
+//! Three rules decide when a queued write may issue. *Epochs*: a write of epoch `e` waits until every write of an earlier epoch of its queue
+//! is durable (or, with `ordered_issue`, has been issued; all writes take equally long from issue to durable, so none can then overtake).
+//! *Same line*: a write waits until every older write to its line has been issued; they share a bank, so they become durable in order.
+//! *Filter*: the design's own say, asked by the controller. [`Writes::push`] refuses the few combinations in which the first two could wait for each other.
 
 mod sound;
 use super::epochs::Queue;
