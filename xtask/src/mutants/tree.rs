@@ -46,6 +46,8 @@ const PROGRAMS: [&str; 6] = ["build", "--workspace", "--bins", "--profile", "tes
 pub(super) struct Tree {
     root: PathBuf,
     target: PathBuf,
+    /// The files in which mutants will be planted, as they are now: whoever goes on writing in the workspace does not move the places.
+    sources: BTreeMap<String, String>,
 }
 
 /// The test programs of a build, and what it puts beside them.
@@ -65,10 +67,16 @@ impl Tree {
     /// A file cannot be copied.
     pub(super) fn new(mutants: &[Mutant]) -> Result<Tree, String> {
         let mutated: BTreeSet<&str> = mutants.iter().map(|m| m.file.as_str()).collect();
+        let read = |file: &str| match fs::read_to_string(root().join(file)) {
+            Ok(text) => Ok((file.to_owned(), text)),
+            Err(e) => Err(format!("{file}: {e}")),
+        };
+        let sources = mutated.iter().map(|f| read(f)).collect::<Result<_, _>>()?;
         let home = root().join("target/mutants");
         let tree = Tree {
             root: home.join("tree"),
             target: home.join("target"),
+            sources,
         };
         let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let said = Command::new("git").args(list).current_dir(root()).output();
@@ -128,11 +136,10 @@ impl Tree {
         }
     }
     fn write_sources(&self, mutants: &[Mutant], out: &mut BTreeMap<usize, String>) -> Result<(), String> {
-        let files: BTreeSet<&str> = mutants.iter().map(|m| m.file.as_str()).collect();
-        for file in files {
-            let source = Source::parse(fs::read_to_string(root().join(file)).map_err(|e| e.to_string())?)?;
+        for (file, text) in &self.sources {
+            let source = Source::parse(text.clone())?;
             let (mut numbers, mut edits) = (Vec::new(), Vec::new());
-            for i in (0..mutants.len()).filter(|i| mutants[*i].file == file && mutants[*i].file != KERNEL) {
+            for i in (0..mutants.len()).filter(|i| mutants[*i].file == *file && *file != KERNEL) {
                 if out.contains_key(&i) {
                     continue;
                 }
@@ -210,8 +217,7 @@ impl Tree {
             xtask: self.target.join("debug/xtask"),
         };
         built.tests.sort();
-        let done = self.cargo(&PROGRAMS).status().map_err(|e| e.to_string())?;
-        match done.success() {
+        match self.errors()?.is_empty() {
             true => Ok(built),
             false => Err("the command does not build in the copy".into()),
         }
