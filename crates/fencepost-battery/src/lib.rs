@@ -7,7 +7,6 @@
 //! machine and every medium; `cargo run -p xtask -- battery --full` runs the whole product. [`net`] goes on from there for as long as it is
 //! given: programs in the sizes of users, and random programs that are steered to what no run has decided yet.
 
-mod accounts;
 pub mod blocks;
 pub mod command;
 pub mod commands;

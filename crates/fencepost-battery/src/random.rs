@@ -1,6 +1,5 @@
 //! Random programs on random small machines: a run from a seed, and what must hold of it.
 
-use super::accounts::accounts;
 use super::found::Found;
 use super::issued::Issued;
 use super::remote;
@@ -215,7 +214,6 @@ impl Case {
     /// # Errors
     /// The first thing that does not.
     pub fn judge(&self, report: &RunReport) -> Result<Sound, String> {
-        accounts(report, self.spec.core.pipeline == Pipeline::InOrder)?;
         if let Some(stale) = &report.stale {
             return Err(stale.to_string());
         }
@@ -254,7 +252,7 @@ impl Case {
         let names = names && !self.is_set("forward", "false");
         let persists = self.info.promise.persists_every_store;
         let hardware = hardware(&self.spec, &*self.design()?, persists, names);
-        functional::judge(report, hardware, true).map_err(|breach| breach.to_string())
+        functional::judge(report, &self.spec, hardware, true).map_err(|breach| breach.to_string())
     }
     /// At the end non-temporal stores are durable, and every store is where the design says so.
     fn nothing_lost(&self, r: &RunReport) -> Result<(), String> {

@@ -11,6 +11,7 @@
 //!
 //! Times have a judge of their own: [`dram`] holds the commands of a memory controller against the standard's timing rules.
 
+mod accounts;
 mod buffers;
 mod coherence;
 mod counts;
@@ -19,13 +20,14 @@ mod durable;
 mod order;
 mod registers;
 mod run;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod transactions;
 mod turns;
 mod writes;
 
-pub use run::{Breach, Counts, Hardware, Run};
+pub use run::{Breach, Controller, Counted, Counts, Hardware, Report, Run, ThreadTime};
 
 /// Judges a run.
 ///
@@ -38,5 +40,7 @@ pub fn judge(run: &Run<'_>) -> Result<(), Breach> {
     registers::judge(run)?;
     transactions::judge(run)?;
     buffers::judge(run)?;
-    counts::judge(run, &writes)
+    counts::judge(run, &writes)?;
+    accounts::judge(run, &writes)?;
+    sums::judge(run)
 }

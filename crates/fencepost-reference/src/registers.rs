@@ -23,6 +23,8 @@ struct Tables {
     full: Option<usize>,
     /// When each thread bound or released last: it may have been answered any time since, as its older stores may perform after that.
     asked: FxHashMap<HwThread, usize>,
+    /// Writes that are accepted and not durable.
+    open: FxHashMap<u64, LineAddr>,
 }
 
 /// Replays bindings and register writes side by side.
@@ -70,6 +72,7 @@ impl Tables {
     fn entry(&mut self, run: &Run<'_>, event: usize, kind: &LedgerKind) -> Result<(), Breach> {
         match *kind {
             LedgerKind::RegisterSet { queue, range } => {
+                self.is_still(run, event, range)?;
                 let held = self.registers.iter().find(|r| meet(r.1, range));
                 must(held.is_none(), "a line is in one register", Some(event), || {
                     format!("{range:?} is written into a register of queue {queue} beside {held:?}")
@@ -78,6 +81,7 @@ impl Tables {
                 self.look_for_free(run, event);
             }
             LedgerKind::RegisterCleared { queue, range } => {
+                self.is_still(run, event, range)?;
                 self.look_for_free(run, event);
                 self.cleared.push((event, range));
                 let before = self.registers.len();
@@ -89,7 +93,11 @@ impl Tables {
                     || format!("the register of queue {queue} for {range:?} is cleared"),
                 )?;
             }
+            LedgerKind::Durable { id, .. } => {
+                self.open.remove(&id);
+            }
             LedgerKind::Accepted { id, line, queue, .. } => {
+                self.open.insert(id, line);
                 let holds = |r: &&(u8, Span)| lines(r.1).0 <= line && line <= lines(r.1).1;
                 let expected = self.registers.iter().find(holds).map_or(0, |r| r.0);
                 must(
@@ -106,6 +114,18 @@ impl Tables {
             _ => {}
         }
         Ok(())
+    }
+    /// A range changes its queue when no write to it is under way: what is left in the old queue and what arrives in the new one would
+    /// have no order. What a cache below has left the queue.
+    fn is_still(&self, run: &Run<'_>, event: usize, range: Span) -> Result<(), Breach> {
+        let (first, last) = lines(range);
+        let moving = self.open.iter().find(|w| first <= *w.1 && *w.1 <= last);
+        must(
+            moving.is_none() || run.hardware.volatile_below,
+            "a range changes its queue when no write to it is under way",
+            Some(event),
+            || format!("{range:?} changes its queue, and write {moving:?} is not durable"),
+        )
     }
     /// Notes whether every register is in use.
     fn look_for_free(&mut self, run: &Run<'_>, event: usize) {

@@ -1,6 +1,7 @@
 //! What is judged, and how a breach is told.
 
-use fencepost_kernel::{Image, PersistRecord, Trace};
+use fencepost_kernel::stats::Sum;
+use fencepost_kernel::{Image, PersistRecord, Ps, Trace};
 use std::fmt;
 
 /// What a run left behind.
@@ -18,8 +19,82 @@ pub struct Run<'a> {
     pub records: &'a [PersistRecord],
     /// What was counted, where all of the run was.
     pub counts: Option<Counts>,
+    /// What it reports of times and memory, where all of the run was.
+    pub report: Option<Report<'a>>,
     /// What the hardware is.
     pub hardware: Hardware,
+}
+
+/// What a run reports of times and memory.
+#[derive(Copy, Clone, Debug)]
+pub struct Report<'a> {
+    /// From the start of the measured part to the last thread's end.
+    pub time: Ps,
+    /// The threads.
+    pub threads: &'a [ThreadTime],
+    /// Whether an instruction may complete after the last one has committed: its time is not all accounted for then.
+    pub in_order: bool,
+    /// The controllers of persistent and of volatile memory.
+    pub controllers: [Controller; 2],
+    /// Durable events before the measured part.
+    pub durable_before: u64,
+    /// What the design counted.
+    pub design: Counted<'a>,
+}
+
+/// Where a thread's time went.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadTime {
+    /// When its measured part began and ended.
+    pub began: Ps,
+    /// When its last instruction committed.
+    pub ended: Ps,
+    /// Busy time and stalls in between.
+    pub accounted: Ps,
+    /// Operations, instructions, and memory operations among these, of the measured part.
+    pub ops: u64,
+    /// Instructions.
+    pub instructions: u64,
+    /// Memory operations.
+    pub memory_ops: u64,
+}
+
+/// What a memory controller counted from the beginning.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Controller {
+    /// Lines read from the medium and written to it.
+    pub lines: [u64; 2],
+    /// Column accesses that found their row open, no row open, another row open.
+    pub rows: [u64; 3],
+    /// Bytes over the data buses.
+    pub bytes: u64,
+    /// Time in which they were transferring, and the time that one line takes.
+    pub busy: Ps,
+    /// Time of one line.
+    pub burst: Ps,
+    /// Its channels.
+    pub channels: u64,
+    /// Their changes from reading to writing.
+    pub switches: u64,
+    /// Reads answered from a queued write.
+    pub forwarded: u64,
+    /// Writes merged into others in its queues and below.
+    pub merged: u64,
+    /// Lines that the caches and designs had from it, and those that it had from them.
+    pub asked: [u64; 2],
+    /// Whether all that it accepted has been written to the medium.
+    pub empty: bool,
+}
+
+/// What a design counted from the beginning.
+#[derive(Copy, Clone, Debug)]
+pub struct Counted<'a> {
+    /// Its counters.
+    pub counters: &'a [u64],
+    /// How many samples each of its histograms has.
+    pub samples: &'a [u64],
+    /// What they add up to.
+    pub sums: &'a [Sum],
 }
 
 /// Counters of a whole run.

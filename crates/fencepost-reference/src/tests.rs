@@ -1,9 +1,10 @@
 //! Small runs written by hand: a sound one, and each rule broken in it.
 
+mod accounts;
 mod order;
 mod ranges;
 
-use crate::{Breach, Counts, Hardware, Run, judge};
+use crate::{Breach, Controller, Counts, Hardware, Report, Run, ThreadTime, judge};
 use fencepost_kernel::ledger::{LedgerEvent, LedgerKind};
 use fencepost_kernel::{
     Addr, Fence, HwThread, Image, LineData, PersistRecord, Ps, QueueId, Span, StoreId, StoreInfo, Trace, TraceKind,
@@ -18,6 +19,8 @@ struct Small {
     coherent: Image,
     durable: Image,
     counts: Option<Counts>,
+    threads: Vec<ThreadTime>,
+    reported: Option<Report<'static>>,
     hardware: Hardware,
 }
 
@@ -36,6 +39,8 @@ impl Small {
             coherent: Image::with_writers(),
             durable: Image::with_writers(),
             counts: Some(Counts::default()),
+            threads: Vec::new(),
+            reported: None,
             hardware: Hardware {
                 threads: 2,
                 buffers_name_entries: true,
@@ -59,7 +64,9 @@ impl Small {
         });
         self.trace.push(thread, TraceKind::Store(by));
         self.coherent.set_word(addr, value, Some(by));
-        self.counted().threads[0] += 1;
+        if let Some(counts) = &mut self.counts {
+            counts.threads[0] += 1;
+        }
         by
     }
     fn note(&mut self, kind: LedgerKind) {
@@ -74,20 +81,28 @@ impl Small {
         self.accept_in(write, word, None)
     }
     fn accept_in(&mut self, write: u64, word: u64, epoch: Option<u64>) -> LineData {
+        self.accepted(write, word, (0, epoch))
+    }
+    fn accept_by(&mut self, queue: u8, write: u64, word: u64) -> LineData {
+        self.accepted(write, word, (queue, None))
+    }
+    fn accepted(&mut self, write: u64, word: u64, (queue, epoch): (u8, Option<u64>)) -> LineData {
         let (line, data) = (Addr::pm(word * 8).line(), self.line(word));
         self.trace.push_hardware(TraceKind::Accepted { line, by: data.by });
         self.note(LedgerKind::Accepted {
             id: write,
             line,
             cause: WriteCause::Flush,
-            queue: 0,
+            queue,
             epoch,
         });
         data
     }
     fn issue(&mut self, write: u64) {
         self.note(LedgerKind::Issued { id: write });
-        self.counted().written += 1;
+        if let Some(counts) = &mut self.counts {
+            counts.written += 1;
+        }
     }
     fn become_durable(&mut self, write: u64, word: u64, data: LineData) {
         self.note(LedgerKind::Durable {
@@ -113,6 +128,10 @@ impl Small {
             trace: &self.trace,
             records: &self.records,
             counts: self.counts,
+            report: self.reported.map(|r| Report {
+                threads: &self.threads,
+                ..r
+            }),
             hardware: self.hardware,
         })
     }

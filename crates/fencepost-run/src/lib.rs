@@ -15,10 +15,10 @@ pub mod run;
 mod simulated;
 pub mod timeline;
 
-pub(crate) use base::error;
 pub use base::error::{BadInput, LabError, nearest};
 pub use base::panic_text::panic_text;
 pub use base::short::short;
+pub(crate) use base::{error, medium_table};
 pub use base::{histogram, host, input, progress, request, source, states, store, verdict, whole};
 pub use crashes::{check, crash, fire, judge, picture, replay_witness as replay, variants};
 pub use fencepost_contract::ContractKind;

@@ -6,8 +6,10 @@ use super::params::{BroiFault, BroiParams, Release};
 use super::queues::Tally;
 use super::scheduler::BroiScheduler;
 use super::siblings::Siblings;
-use crate::delegated::front::{self, Front, SLOT};
+use crate::delegated::front::{Front, SLOT};
+use crate::delegated::stats;
 use crate::info::MachineShape;
+use fencepost_kernel::stats::{Seen, Sum};
 use fencepost_kernel::{HwThread, LineAddr, LineData};
 use fencepost_machine::memory::{ModuleSpec, Scheduler};
 use fencepost_machine::network::Protocol;
@@ -18,13 +20,13 @@ use fencepost_machine::seam::{
 use std::rc::Rc;
 
 /// Counters: those of persist buffers, then those of the controller.
-const ALL: [StatInfo; front::COUNTERS.len() + COUNTERS.len()] = {
-    let mut all = [COUNTERS[0]; front::COUNTERS.len() + COUNTERS.len()];
+const ALL: [StatInfo; stats::COUNTERS.len() + COUNTERS.len()] = {
+    let mut all = [COUNTERS[0]; stats::COUNTERS.len() + COUNTERS.len()];
     let mut i = 0;
     while i < all.len() {
-        all[i] = match i < front::COUNTERS.len() {
-            true => front::COUNTERS[i],
-            false => COUNTERS[i - front::COUNTERS.len()],
+        all[i] = match i < stats::COUNTERS.len() {
+            true => stats::COUNTERS[i],
+            false => COUNTERS[i - stats::COUNTERS.len()],
         };
         i += 1;
     }
@@ -45,8 +47,20 @@ fencepost_kernel::stats! {
 }
 /// Index of one of [`COUNTERS`] among all.
 const fn own(counter: usize) -> usize {
-    front::COUNTERS.len() + counter
+    stats::COUNTERS.len() + counter
 }
+
+/// What all of them add up to: the first are of persist buffers.
+const SUMS: [Sum; stats::SUMS.len() + 2] = {
+    let mut all = [Sum::of(&[own(READY)], Seen::Issued); stats::SUMS.len() + 2];
+    all[1] = Sum::at_most(&[own(BANK_CONFLICTS)], Seen::Counter(own(READY)));
+    let mut i = 0;
+    while i < stats::SUMS.len() {
+        all[2 + i] = stats::SUMS[i];
+        i += 1;
+    }
+    all
+};
 
 /// Which scheduler serves the BROI entries.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -242,7 +256,10 @@ impl Design for Broi {
         self.front.tracker.is_empty()
     }
     fn statistics(&self) -> Statistics {
-        Statistics::of(&ALL)
+        Statistics {
+            sums: &SUMS,
+            ..Statistics::of(&ALL)
+        }
     }
     fn broken_rule(&self) -> Option<String> {
         let entry = self.tally.overfull.get()?;

@@ -7,6 +7,7 @@ use super::explicit::{ExplicitDrains, Progress};
 use super::params::{Arbitration, DelegatedParams};
 use super::port::{PortId, Ports};
 use super::region::Region;
+use super::stats::{COALESCED, DEPENDENCES, DEPENDENT, DROPPED, FENCES, OVERFLOWS, PERSISTS, SUPPLIED};
 use super::tracker::{Stored, Tracker};
 use crate::persist_path::{PersistPath, Waiting};
 use fencepost_kernel::ledger::LedgerKind;
@@ -20,30 +21,6 @@ use std::collections::VecDeque;
 pub(crate) const SLOT: u64 = 1 << 32;
 /// Timer: the answer to the explicit drain of hardware thread (tag minus this) reaches its core.
 pub(crate) const DRAIN_ANSWERED: u64 = 2 << 32;
-
-fencepost_kernel::stats! {
-    /// Counters.
-    pub COUNTERS {
-        /// Persists appended to persist buffers.
-        PERSISTS = "persists", "entries";
-        /// Stores that joined the newest persist of their buffer.
-        COALESCED = "coalesced", "stores";
-        /// FENCEs appended to persist buffers.
-        FENCES = "fences", "entries";
-        /// Dependences returned with coherence answers.
-        DEPENDENCES = "dependences", "ids";
-        /// Requests for whose line a persist buffer held the newest bytes.
-        SUPPLIED = "supplied", "requests";
-        /// Dirty persistent lines that the last level evicted and nobody wrote.
-        DROPPED = "dropped", "lines";
-        /// Stores that performed although their buffer was full; must be 0.
-        OVERFLOWS = "overflows", "entries";
-        /// Entries appended with a dependence that had not drained.
-        DEPENDENT = "dependent", "entries";
-        /// Barrier regions from the network that became durable.
-        REGIONS = "remote_regions", "regions";
-    }
-}
 
 /// Persist buffers with all that stands around them.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! The hooks of delegated ordering.
 
-use super::front::{COUNTERS, Front, SLOT};
+use super::front::{Front, SLOT};
 use super::params::DelegatedParams;
 use super::port::{BufferPer, Ports};
+use super::stats::{COUNTERS, SUMS};
 use crate::info::MachineShape;
 use fencepost_kernel::{HwThread, LineAddr, LineData};
 use fencepost_machine::memory::ModuleSpec;
@@ -138,7 +139,10 @@ impl Design for Delegated {
         self.front.tracker.is_empty()
     }
     fn statistics(&self) -> Statistics {
-        Statistics::of(COUNTERS)
+        Statistics {
+            sums: SUMS,
+            ..Statistics::of(COUNTERS)
+        }
     }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let refused = self.front.path.refuses(QUEUE);

@@ -69,6 +69,7 @@ mod port;
 mod region;
 mod remote;
 mod request;
+pub(crate) mod stats;
 mod summary;
 #[cfg(test)]
 mod tests;

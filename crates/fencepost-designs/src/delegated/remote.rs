@@ -1,9 +1,10 @@
 //! The network port: a persist buffer for each channel, whose FENCEs are the ends of barrier regions.
 
 use super::deps::Seq;
-use super::front::{Front, REGIONS};
+use super::front::Front;
 use super::port::PortId;
 use super::region::Region;
+use super::stats::REGIONS;
 use fencepost_kernel::{HwThread, LineAddr, LineData, planted};
 use fencepost_machine::seam::{Cx, Epoch, Gate, Snoop, WriteId};
 

@@ -39,6 +39,7 @@ use crate::persist_path::Waiting;
 use crate::volatile::lock_fences;
 use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params as _};
+use fencepost_kernel::stats::{Seen, Sum};
 use fencepost_kernel::{Dialect, Fence, Flush, HwThread, LineAddr, LineData, Logging, Ps};
 use fencepost_machine::memory::ModuleSpec;
 use fencepost_machine::seam::{
@@ -141,6 +142,13 @@ fencepost_kernel::stats! {
         COMMIT_TIME = "commit_time", "ps";
     }
 }
+
+/// What they add up to.
+const SUMS: &[Sum] = &[
+    Sum::of(&[COMMITS], Seen::Fences(&[Fence::Pcommit])),
+    Sum::samples(&[COMMIT_TIME], Seen::Fences(&[Fence::Pcommit])),
+    Sum::at_most(&[DRAINS], Seen::Counter(COMMITS)),
+];
 
 /// How far the `pcommit` of a thread has come.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -328,6 +336,7 @@ impl Design for GlobalCommit {
     fn statistics(&self) -> Statistics {
         Statistics {
             histograms: HISTOGRAMS,
+            sums: SUMS,
             ..Statistics::of(COUNTERS)
         }
     }

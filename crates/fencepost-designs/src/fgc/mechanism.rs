@@ -6,6 +6,7 @@ use super::credits::{Credits, Shared};
 use super::flushes::Flushes;
 use super::params::{CommitFault, PerTaskParams};
 use crate::info::MachineShape;
+use fencepost_kernel::stats::{Seen, Sum};
 use fencepost_kernel::{Bytes, HwThread, LineAddr, LineData, QueueId, Span, planted};
 use fencepost_machine::memory::{LineRange, ModuleSpec, RegisterWrite};
 use fencepost_machine::seam::{
@@ -34,6 +35,14 @@ fencepost_kernel::stats! {
         COMMIT_TIME = "commit_time", "ps";
     }
 }
+
+/// What they add up to.
+const SUMS: &[Sum] = &[
+    Sum::of(&[COMMITS], Seen::QueueCommits),
+    Sum::samples(&[COMMIT_TIME], Seen::QueueCommits),
+    Sum::of(&[NOT_BOUND], Seen::Unbound),
+    Sum::at_most(&[PIGGY_BACKED], Seen::Accepted),
+];
 
 /// What a thread changes about the registers, while it holds the lock of a queue.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -202,6 +211,7 @@ impl Design for PerTask {
     fn statistics(&self) -> Statistics {
         Statistics {
             histograms: HISTOGRAMS,
+            sums: SUMS,
             ..Statistics::of(COUNTERS)
         }
     }

@@ -160,7 +160,10 @@ impl<S: Store> Design for Engine<S> {
         self.store.recover(memory);
     }
     fn statistics(&self) -> Statistics {
-        Statistics::of(stats::COUNTERS)
+        Statistics {
+            sums: stats::SUMS,
+            ..Statistics::of(stats::COUNTERS)
+        }
     }
     fn broken_rule(&self) -> Option<String> {
         self.store.broken_rule()

@@ -1,5 +1,7 @@
 //! Counters of the transactional designs, and the index of each.
 
+use fencepost_kernel::stats::{Seen, Sum};
+
 fencepost_kernel::stats! {
     /// Counters of every design of the family.
     pub COUNTERS {
@@ -37,3 +39,11 @@ fencepost_kernel::stats! {
         TABLE_FULL = "table_full", "times";
     }
 }
+
+/// What they add up to.
+pub(super) const SUMS: &[Sum] = &[
+    Sum::at_most(&[COMMITS], Seen::Commits),
+    Sum::of(&[ABORTS], Seen::Aborts),
+    Sum::at_most(&[DOOMED], Seen::Counter(ABORTS)),
+    Sum::at_most(&[WINDOWS], Seen::Counter(COMMITS)),
+];

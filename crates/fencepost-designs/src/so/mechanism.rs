@@ -4,6 +4,7 @@ use super::exclusive::CommitRight;
 use super::params::{PcommitPolicy, SoFault, SoParams};
 use crate::info::MachineShape;
 use crate::sync_flush::{Asked, SyncFlushes};
+use fencepost_kernel::stats::{Seen, Sum};
 use fencepost_kernel::{Fence, Flush, HwThread, LineAddr, LineData, Ps, WriteCause, planted};
 use fencepost_machine::seam::{
     Cause, CleanKind, Cx, Design, DrainScope, Gate, Hooks, Instr, Statistics, Write, WriteId,
@@ -79,6 +80,12 @@ fencepost_kernel::stats! {
         PCOMMITS = "pcommits", "instructions";
     }
 }
+
+/// What they add up to.
+const SUMS: &[Sum] = &[
+    Sum::at_most(&[NOTHING_DIRTY], Seen::Counter(FLUSHES)),
+    Sum::at_most(&[PCOMMITS], Seen::Fences(&[Fence::Pcommit, Fence::Dsb])),
+];
 
 /// Synchronous ordering (also `so-adr`, whose dialect never issues `pcommit`).
 #[derive(Clone, Debug)]
@@ -348,7 +355,10 @@ impl Design for So {
         self.hw_threads.iter().all(|h| h.flushes == 0 && h.commits == 0)
     }
     fn statistics(&self) -> Statistics {
-        Statistics::of(COUNTERS)
+        Statistics {
+            sums: SUMS,
+            ..Statistics::of(COUNTERS)
+        }
     }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let h = self.hw_threads.get(hw_thread.index())?;

@@ -2,7 +2,7 @@
 
 use super::params::X86Params;
 use super::paths::Paths;
-use super::stat::STATS;
+use super::stat::{STATS, SUMS};
 use crate::info::MachineShape;
 use fencepost_kernel::{CoreId, HwThread, LineAddr, LineData};
 use fencepost_machine::seam::{
@@ -154,6 +154,7 @@ impl<P: Policy> Design for TwoPaths<P> {
     fn statistics(&self) -> Statistics {
         Statistics {
             histograms: self.policy.histograms(),
+            sums: SUMS,
             ..Statistics::of(STATS)
         }
     }

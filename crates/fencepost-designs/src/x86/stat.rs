@@ -1,5 +1,7 @@
 //! Counters of the x86 family, and the index of each.
 
+use fencepost_kernel::stats::{Seen, Sum};
+
 fencepost_kernel::stats! {
     /// Counters of every design of the family; the last four stay zero where nothing is held back.
     pub STATS {
@@ -24,3 +26,12 @@ fencepost_kernel::stats! {
         TRANSFERS_DELAYED = "transfers_delayed", "lines";
     }
 }
+
+/// What they add up to.
+pub const SUMS: &[Sum] = &[
+    Sum::at_most(&[NOTHING_DIRTY], Seen::Counter(FLUSHES)),
+    Sum::of(&[NT_ENTRIES, NT_COALESCED], Seen::NtStores),
+    Sum::at_most(&[UNFENCED], Seen::Stores),
+    Sum::at_most(&[WRAPS], Seen::NtStores),
+    Sum::at_most(&[WRITEBACKS_DELAYED], Seen::Counter(WRITEBACKS)),
+];

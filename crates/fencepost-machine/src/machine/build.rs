@@ -189,6 +189,7 @@ impl Machine {
             hier.keep_bytes();
             for port in [&mut sys.dram, &mut sys.pm] {
                 port.controller.keep_bytes(work.initial.clone());
+                port.controller.record_commands();
             }
         }
         for (hw_thread, line) in work.resident {

@@ -2,9 +2,9 @@
 
 use crate::core::{Account, CoreCounters, Disorder, Passage, Race, Stalled};
 use crate::hierarchy::{HierarchyCounters, StaleBytes};
-use crate::memory::MemStats;
+use crate::memory::{CommandRecord, MemStats};
 use crate::network::NetworkReport;
-use fencepost_kernel::stats::StatInfo;
+use fencepost_kernel::stats::{StatInfo, Sum};
 use fencepost_kernel::{Image, PersistLog, Ps, Trace};
 use std::collections::BTreeMap;
 
@@ -128,8 +128,12 @@ pub struct ThreadReport {
 pub struct Before {
     /// Machine counters.
     pub counters: Counters,
+    /// Counters of the volatile memory's controller.
+    pub dram: MemStats,
     /// Counters of the persistent memory's controller.
     pub pm: MemStats,
+    /// The design's counters, and the samples of each of its histograms.
+    pub design: [Vec<u64>; 2],
     /// Events of the trace by then (recorded runs only).
     pub events: usize,
 }
@@ -157,6 +161,8 @@ pub struct RunReport {
     pub design_stats: &'static [StatInfo],
     /// Stall causes of the design's own ([`crate::seam::Statistics::causes`]).
     pub causes: &'static [StatInfo],
+    /// What those counters add up to ([`crate::seam::Statistics::sums`]).
+    pub sums: &'static [Sum],
     /// The design's histograms: value, occurrences (measured part).
     pub histograms: Vec<BTreeMap<u64, u64>>,
     /// Instructions between consecutive fences of a thread that stand between log entries and data: value, occurrences
@@ -166,6 +172,8 @@ pub struct RunReport {
     pub log: PersistLog,
     /// Durable events before the measured part.
     pub log_start: u64,
+    /// Commands to the persistent and to the volatile medium, by time (recorded runs only).
+    pub commands: [Vec<CommandRecord>; 2],
     /// The trace, if the run was recorded.
     pub trace: Option<Trace>,
     /// When each event of the trace happened, if times were kept.

@@ -55,7 +55,12 @@ impl Machine {
             hw_threads,
             before: Before {
                 counters: start.counters,
+                dram: start.dram.clone(),
                 pm: start.pm.clone(),
+                design: [
+                    start.design_counts.clone(),
+                    start.histograms.iter().map(|h| h.values().sum()).collect(),
+                ],
                 events: start.events,
             },
             counters,
@@ -69,8 +74,10 @@ impl Machine {
                 .collect(),
             design_stats: statistics.counters,
             causes: statistics.causes,
+            sums: statistics.sums,
             histograms: sys.histograms.iter().zip(&start.histograms).map(since).collect(),
             log_fence_distances,
+            commands: [sys.pm.controller.take_commands(), sys.dram.controller.take_commands()],
             log: sys.log,
             log_start: start.log,
             stale: hier.stale().cloned(),

@@ -62,10 +62,9 @@ pub fn record_trace(
 ) -> Result<(TraceResult, Vec<CommandRecord>), SpecError> {
     let mut controller = Controller::new(spec, media, &QueuePlan::default(), false)?;
     controller.record_commands();
-    let (result, controller) = drive(controller, media, requests);
-    let mut commands = controller.commands().to_vec();
-    // Refreshes are noticed when the next request comes.
-    commands.sort_by_key(|c| c.time);
+    let (result, mut controller) = drive(controller, media, requests);
+    // Refreshes are noticed when the next request comes: in the order of time all the same.
+    let commands = controller.take_commands();
     Ok((result, commands))
 }
 

@@ -47,6 +47,12 @@ impl Controller {
     pub fn commands(&self) -> &[CommandRecord] {
         self.commands.as_deref().unwrap_or(&[])
     }
+    /// Takes them away, by time: those of channels follow one another then, each channel's in its own order.
+    pub(crate) fn take_commands(&mut self) -> Vec<CommandRecord> {
+        let mut commands = self.commands.take().unwrap_or_default();
+        commands.sort_by_key(|c| c.time);
+        commands
+    }
     /// Counters, from the beginning of time.
     pub fn stats(&self) -> &MemStats {
         &self.stats

@@ -4,6 +4,7 @@
 use super::{Bound, Cx, Gate, Place, QueuePlan, StatInfo, TxStart, Way};
 use crate::memory::{FlowControl, ModuleSpec, Scheduler};
 use crate::network::Protocol;
+use fencepost_kernel::stats::Sum;
 use fencepost_kernel::{HwThread, LineAddr, LineData, QueueId, Span, TxId};
 
 /// The persistent-memory controller as a design has it.
@@ -88,6 +89,8 @@ pub struct Statistics {
     pub histograms: &'static [StatInfo],
     /// Stall causes of the design's own, at most eight: [`Cause::own`](super::Cause::own) names one by its place here.
     pub causes: &'static [StatInfo],
+    /// What its counters add up to: checked runs hold it to that.
+    pub sums: &'static [Sum],
 }
 impl Statistics {
     /// A design that keeps these counters and nothing else.

@@ -4,6 +4,7 @@ pub(crate) mod error;
 pub mod histogram;
 pub mod host;
 pub mod input;
+pub(crate) mod medium_table;
 pub(crate) mod panic_text;
 pub mod progress;
 pub mod request;

@@ -1,6 +1,6 @@
 //! The controller against the judge, which knows nothing of it.
 
-use super::commands::{command, table};
+use crate::medium_table::{command, table};
 use fencepost_kernel::{LineAddr, Ps, Stream};
 use fencepost_machine::memory::*;
 use fencepost_reference::dram::{Command, Judged, RULES, judge};

@@ -1,6 +1,8 @@
 //! A simulated run: the machine put together, what it left behind as a result, failures as results show them, and what is kept on disk.
 
 pub mod functional;
+#[cfg(test)]
+mod functional_tests;
 pub mod host_memory;
 mod initial;
 pub mod kept;

@@ -17,6 +17,8 @@ pub(crate) struct Double {
     stores: u32,
     started: bool,
     next_tx: u32,
+    /// Lines of the writes that were accepted and are not durable.
+    under_way: BTreeMap<WriteId, LineAddr>,
 }
 /// The line of which versions are kept: each store makes one of the store before.
 pub(crate) const VERSIONED: Addr = Addr::pm(1 << 24);
@@ -195,11 +197,18 @@ impl Design for Double {
         self.saw("read_missed");
         ReadAnswer::Pass
     }
-    fn accepted(&mut self, _: &mut dyn Cx, _: WriteId, _: &Write) {
+    fn accepted(&mut self, _: &mut dyn Cx, id: WriteId, write: &Write) {
         self.saw("accepted");
+        assert!(write.line.is_persistent(), "{id:?} goes to volatile memory");
+        assert_eq!(self.under_way.insert(id, write.line), None, "{id:?} is accepted again");
     }
-    fn durable(&mut self, _: &mut dyn Cx, _: WriteId, _: &Write) {
+    fn issued(&mut self, _: &mut dyn Cx, id: WriteId) {
+        self.saw("issued");
+        assert!(self.under_way.contains_key(&id), "{id:?} is issued");
+    }
+    fn durable(&mut self, _: &mut dyn Cx, id: WriteId, write: &Write) {
         self.saw("durable");
+        assert_eq!(self.under_way.remove(&id), Some(write.line), "{id:?} is durable");
     }
     fn queue_freed(&mut self, _: &mut dyn Cx, _: u8) {
         self.saw("queue_freed");
@@ -227,6 +236,7 @@ impl Design for Double {
     }
     fn statistics(&self) -> Statistics {
         Statistics {
+            sums: &[],
             counters: &[StatInfo {
                 name: "seen",
                 unit: "1",
@@ -319,5 +329,6 @@ pub(crate) fn double(calls: &Calls) -> Double {
         stores: 0,
         started: false,
         next_tx: 0,
+        under_way: BTreeMap::new(),
     }
 }
