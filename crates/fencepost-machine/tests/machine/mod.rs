@@ -3,6 +3,7 @@
 mod common;
 mod core_times;
 mod dataflow;
+mod ends;
 mod fences;
 mod nontemporal;
 mod seam_hooks;

@@ -2,7 +2,7 @@
 
 use super::common::double::{Calls, VERSIONED, double};
 use super::common::{SITES, body, dram, pm};
-use fencepost_kernel::{Addr, At, Fence, Flush, HwThread, Image, LineAddr, Mem, QueueId, Site, Val};
+use fencepost_kernel::{Addr, At, Fence, Flush, HwThread, Image, LineAddr, LineData, Mem, QueueId, Site, Val};
 use fencepost_machine::seam::*;
 use fencepost_machine::{Fences, Machine, MachineSpec, RunReport, ThreadBody, Workload};
 use std::cell::RefCell;
@@ -21,6 +21,8 @@ fn threads() -> Vec<ThreadBody> {
                 m.fence(Fence::Sfence);
                 m.op_end(k as u32, Default::default());
             }
+            // Volatile ones go to memory too.
+            (0..32).for_each(|k| m.store(dram((1 << 21) + (t << 16) + k * 64), Val::lit(k)));
         })
     };
     let mixed = body(|m| {
@@ -120,6 +122,7 @@ fn every_hook_is_called() {
         "read_missed",
         "read_from",
         "accepted",
+        "issued",
         "durable",
         "queue_freed",
         "drained_snapshot",
@@ -133,6 +136,59 @@ fn every_hook_is_called() {
         assert!(seen.contains_key(hook), "{hook} was never called; seen: {seen:?}");
     }
     assert_eq!((r.design_counts[0], r.histograms[0].get(&42)), (1, Some(&1)));
+}
+
+/// Declares nothing, and is told nothing of what it would have to declare.
+struct Deaf;
+impl Design for Deaf {
+    fn queued(&mut self, _: &mut dyn Cx, _: HwThread, instr: Instr) {
+        panic!("told that {instr:?} is queued");
+    }
+    fn may_access(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, access: Access) -> Gate {
+        panic!("asked for {access:?} of {line}");
+    }
+    fn performed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, access: Access, _: &LineData, _: &mut u32) {
+        panic!("told of {access:?} of {line}");
+    }
+    fn snooped(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, _: Snoop) -> SnoopAnswer {
+        panic!("told of a request for {line}");
+    }
+    fn may_leave(&mut self, _: &mut dyn Cx, _: Level, way: &Way, _: Why) -> Gate {
+        panic!("asked whether {} may leave", way.line);
+    }
+    fn leaving(&mut self, _: &mut dyn Cx, _: Level, way: &Way, _: &LineData, _: Why) -> Exit {
+        panic!("told that {} leaves", way.line);
+    }
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> ReadAnswer {
+        panic!("told that a read of {line} missed");
+    }
+    fn accepted(&mut self, _: &mut dyn Cx, id: WriteId, _: &Write) {
+        panic!("told that {id:?} is accepted");
+    }
+    fn issued(&mut self, _: &mut dyn Cx, id: WriteId) {
+        panic!("told that {id:?} is issued");
+    }
+    fn durable(&mut self, _: &mut dyn Cx, id: WriteId, _: &Write) {
+        panic!("told that {id:?} is durable");
+    }
+}
+
+#[test]
+fn hooks_that_are_not_declared_are_not_called() {
+    let mut threads = threads();
+    // The third one needs what the double has.
+    threads.truncate(2);
+    let work = Workload {
+        initial: Image::default(),
+        threads,
+        sites: Rc::from(SITES),
+        resident: Vec::new(),
+        warm_up: 0,
+        record: true,
+    };
+    let ran = Machine::new(&tiny(), Box::new(Deaf), work).unwrap().run();
+    let r = ran.expect("it does not get stuck");
+    assert!(r.pm.writes > 0 && r.dram.writes > 0 && r.counters.private_writebacks > 0);
 }
 
 /// Refuses every store for ever.
