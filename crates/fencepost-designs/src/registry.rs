@@ -119,6 +119,19 @@ mod tests {
         }
     }
 
+    /// Where a paper counts quite other bits for a part than we do, the note says what it counts.
+    #[test]
+    fn costs_that_are_not_the_papers_say_so() {
+        for d in all() {
+            for item in (d.cost)(&[], MachineShape::default()).expect("it has a cost") {
+                let near = item
+                    .paper_bits
+                    .is_none_or(|paper| paper.abs_diff(item.bits) * 4 < paper);
+                assert!(near || item.note.contains("paper"), "{}: {item:?}", d.name);
+            }
+        }
+    }
+
     /// A design's `fault` parameter offers nothing that is not declared, and one name means one fault.
     #[test]
     fn every_fault_is_declared() {

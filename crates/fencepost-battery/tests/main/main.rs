@@ -7,4 +7,5 @@ mod extending;
 mod judged;
 mod net;
 mod own_instructions;
+mod parameters;
 mod planted;

@@ -2,7 +2,7 @@
 //! execution. And cuts, failure points, grains, transactions and range commits.
 
 use crate::support::script::{Script, V, X, Y, Z};
-use fencepost_contract::graph::Axiom;
+use fencepost_contract::graph::{Axiom, Version, Write};
 use fencepost_contract::{Contract, ContractKind, ContractParams, Grain, NodeId};
 use fencepost_kernel::{Addr, Fence, Flush, Image, QueueId, StoreId, Trace, TraceKind, TxId};
 
@@ -327,6 +327,19 @@ fn a_hundred_thousand_stores_fit_in_a_fraction_of_200_megabytes() {
             space.graph.bytes() < 50_000_000,
             "{kind}: {} bytes",
             space.graph.bytes()
+        );
+        // Nothing that it holds is left out: what it is asked for has that size, and four lists know where each of theirs begins.
+        let g = &space.graph;
+        let edges: usize = g.nodes().map(|n| g.predecessors(n).len()).sum();
+        let (nodes, locations) = (g.node_count(), g.location_count());
+        let items = written * (size_of::<Write>() + size_of::<Version>())
+            + edges * (size_of::<(NodeId, Axiom)>() + size_of::<NodeId>())
+            + locations * (size_of::<Addr>() + 16);
+        let held = items + (3 * nodes + locations) * 4;
+        assert!(
+            (held..2 * held).contains(&g.bytes()),
+            "{kind}: {} bytes, {held} held",
+            g.bytes()
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Logs whose lines are given by value: any consistent choice of stores is accepted, and nothing else.
 
-use fencepost_contract::{ContractKind, Demands, recorded};
+use fencepost_contract::{ContractKind, Demands, Refusal, recorded};
 use fencepost_kernel::{Addr, Stream};
 
 fn judge(log: &str, kind: ContractKind) -> Result<(), String> {
@@ -54,6 +54,25 @@ fn a_younger_choice_that_would_pass_another_store_falls_back() {
         "0 store pm+0x00 2\ndurable pm+0x00 : 0=2",
     );
     assert!(judge(&log, ContractKind::StrictSc).is_err());
+}
+
+/// A line with a value that only older stores have left there: the refusal names the youngest of them, and the store that it takes back.
+#[test]
+fn a_value_that_goes_back_is_named_by_its_stores() {
+    for (stores, back) in [(2, 1), (4, 1), (4, 2), (4, 3), (7, 4)] {
+        let mut log = String::from("fencepost-log 1\n");
+        // Every value twice.
+        (2..2 * stores + 2).for_each(|i| log += &format!("0 store pm+0x00 {}\n", i / 2));
+        let last = 2 * stores;
+        log += &format!("durable pm+0x00 : 0=#{last}\ndurable pm+0x00 : 0={back}\n");
+        let log = recorded::parse(&log).expect("a log");
+        let refused = log.conform(&ContractKind::Px86.into(), Demands::default()).map(|_| ());
+        let Some(Refusal::Reversed { older, newer, .. }) = refused.as_ref().err().map(|r| &**r) else {
+            panic!("{stores}, {back}: {refused:?}");
+        };
+        assert_eq!(older.map(|s| s.store.index() + 1), Some(2 * back), "{stores}, {back}");
+        assert_eq!(newer.store.index() + 1, last, "{stores}, {back}");
+    }
 }
 
 /// All choices of stores for the words by value, one by one, judged with names.

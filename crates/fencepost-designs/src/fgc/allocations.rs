@@ -157,6 +157,10 @@ mod tests {
         assert_eq!(a.choose(span(4096, 64), H[0]), Some(1), "its own writes do not count");
         (0..5).for_each(|_| a.wrote(1, None));
         assert_eq!(a.choose(span(4096, 64), H[2]), Some(3));
+        // A queue that loses one of its ranges is used as before.
+        a.add(span(8192, 64), 1, H[0]);
+        assert!(a.release(span(8192, 64)));
+        assert_eq!(a.choose(span(4096, 64), H[2]), Some(3));
         // A queue that nothing is bound to has no use.
         assert!(a.release(span(128, 64)));
         assert_eq!(a.choose(span(4096, 64), H[2]), Some(2));
