@@ -1,4 +1,4 @@
-//! What measured code is compiled for: every way of logging, with and without the fences between log and data.
+//! What measured code is compiled for: every way of logging.
 
 use super::memory::{Choice, Native, Raw};
 use fencepost_kernel::{Build, Dialect, Fence, Flavour, Flush, LogPath, Logging, Mem, Mode, Program, Shape};
@@ -54,16 +54,15 @@ pub const fn dialects(mode: Mode) -> [Dialect; 2] {
     }
 }
 
-/// The two builds of a way of logging that are compared.
+/// A way of logging that measured code is compiled for. With and without the fences between log and data is one code, told at run time
+/// ([`Mem::log_fence`]): so the two that are compared lie in the same place and differ in nothing but their fences.
 pub trait Pair {
     /// The way of logging.
     const MODE: Mode;
-    /// Memory compiled with the fences.
-    type Baseline: Mem<Dep = ()>;
-    /// Memory compiled without those between log and data.
-    type Ideal: Mem<Dep = ()>;
-    /// Both.
-    fn memories(raw: Raw) -> (Self::Baseline, Self::Ideal);
+    /// Memory compiled for it.
+    type Memory: Mem<Dep = ()>;
+    /// With the fences between log and data, or without.
+    fn memory(raw: Raw, log_fences: bool) -> Self::Memory;
 }
 /// What is done with a pair, whatever its types.
 pub trait WithPair {
@@ -81,64 +80,43 @@ const fn undo(flavour: Flavour, shape: Shape) -> Mode {
     }
 }
 
-macro_rules! pair {
-    ($pair:ident: $baseline:ident, $ideal:ident) => {
-        struct $pair;
-        impl Pair for $pair {
-            const MODE: Mode = $baseline::BUILD.mode;
-            type Baseline = Native<$baseline>;
-            type Ideal = Native<$ideal>;
-            fn memories(raw: Raw) -> (Native<$baseline>, Native<$ideal>) {
-                (Native::new(raw), Native::new(raw))
-            }
-        }
-    };
-}
-macro_rules! build {
-    ($name:ident: $variant:literal, $mode:expr) => {
-        struct $name;
-        impl $name {
-            const BUILD: Build = Build {
-                dialect: dialects($mode)[$variant],
-                mode: $mode,
-            };
-        }
-        impl Choice for $name {
-            const FIXED: Option<&'static Build> = Some(&Self::BUILD);
-        }
-    };
-}
-/// Ways of logging with a fence between log and data, and those without one: of the latter both builds are one, and only the first is run.
+/// Ways of logging, each with its memory.
 macro_rules! pairs {
-    ($($baseline:ident / $ideal:ident, $pair:ident: $mode:expr;)*) => {
+    ($($choice:ident, $pair:ident: $mode:expr;)*) => {
         $(
-            build!($baseline: 0, $mode);
-            build!($ideal: 1, $mode);
-            pair!($pair: $baseline, $ideal);
-        )*
-    };
-    ($($baseline:ident, $pair:ident: $mode:expr;)*) => {
-        $(
-            build!($baseline: 0, $mode);
-            pair!($pair: $baseline, $baseline);
+            struct $choice;
+            impl $choice {
+                const BUILD: Build = Build {
+                    dialect: dialects($mode)[0],
+                    mode: $mode,
+                };
+            }
+            impl Choice for $choice {
+                const FIXED: Option<&'static Build> = Some(&Self::BUILD);
+            }
+            struct $pair;
+            impl Pair for $pair {
+                const MODE: Mode = $choice::BUILD.mode;
+                type Memory = Native<$choice>;
+                fn memory(raw: Raw, log_fences: bool) -> Native<$choice> {
+                    Native::new(raw, log_fences)
+                }
+            }
         )*
     };
 }
 pairs! {
-    ArrayBaseline / ArrayIdeal, Array: undo(Flavour::Inline, Shape::Array);
+    OfArray, Array: undo(Flavour::Inline, Shape::Array);
 }
 #[cfg(not(debug_assertions))]
 pairs! {
-    ListBaseline / ListIdeal, List: undo(Flavour::Inline, Shape::List);
-    LibraryArrayBaseline / LibraryArrayIdeal, LibraryArray: undo(Flavour::Library, Shape::Array);
-    LibraryListBaseline / LibraryListIdeal, LibraryList: undo(Flavour::Library, Shape::List);
-    IdoBaseline / IdoIdeal, Ido: Mode::Ido;
-}
-#[cfg(not(debug_assertions))]
-pairs! {
-    RedoBaseline, Redo: Mode::Redo;
-    RedoBlockBaseline, RedoBlock: Mode::RedoBlock;
-    ByHandBaseline, ByHand: Mode::Raw;
+    OfList, List: undo(Flavour::Inline, Shape::List);
+    OfLibraryArray, LibraryArray: undo(Flavour::Library, Shape::Array);
+    OfLibraryList, LibraryList: undo(Flavour::Library, Shape::List);
+    OfIdo, Ido: Mode::Ido;
+    OfRedo, Redo: Mode::Redo;
+    OfRedoBlock, RedoBlock: Mode::RedoBlock;
+    OfByHand, ByHand: Mode::Raw;
 }
 
 /// Whether a mode has fences between log and data that `ideal` can be without.
@@ -201,11 +179,10 @@ struct Chosen;
 impl Pair for Chosen {
     /// Any; this one is never asked for.
     const MODE: Mode = Mode::Plain;
-    type Baseline = super::watched::Watched<'static>;
-    type Ideal = super::watched::Watched<'static>;
-    fn memories(raw: Raw) -> (Self::Baseline, Self::Ideal) {
-        let memory = || super::watched::Watched::new(raw, None, 0);
-        (memory(), memory())
+    type Memory = super::watched::Watched<'static>;
+    /// Its dialect has the fences or has them not.
+    fn memory(raw: Raw, _: bool) -> Self::Memory {
+        super::watched::Watched::new(raw, None, 0)
     }
 }
 /// Calls `work` compiled for a mode, or for all of them; `None` where native runs do not have it.

@@ -146,13 +146,16 @@ pub trait Choice: 'static {
 #[derive(Debug)]
 pub struct Native<C> {
     raw: Raw,
+    /// Whether there are fences between log and data. A branch that is always predicted costs nothing beside a fence.
+    log_fences: bool,
     choice: PhantomData<C>,
 }
 impl<C> Native<C> {
-    /// The memory.
-    pub fn new(raw: Raw) -> Self {
+    /// The memory, with the fences between log and data or without.
+    pub fn new(raw: Raw, log_fences: bool) -> Self {
         Native {
             raw,
+            log_fences,
             choice: PhantomData,
         }
     }
@@ -181,6 +184,12 @@ impl<C: Choice> Mem for Native<C> {
     #[inline(always)]
     fn fence(&mut self, kind: Fence) {
         self.raw.fence(kind);
+    }
+    #[inline(always)]
+    fn log_fence(&mut self, kind: Fence) {
+        if self.log_fences {
+            self.raw.fence(kind);
+        }
     }
     #[inline(always)]
     fn rmw(&mut self, at: At<()>, op: Rmw) -> Val<()> {

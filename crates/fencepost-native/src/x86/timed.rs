@@ -57,26 +57,27 @@ trait Batches {
     fn run(&mut self, variant: usize) -> f64;
 }
 
-/// The two builds of a program for one thread.
-struct Two<'a, 'm, P: Program, M: Mem, N: Mem> {
+/// A program for one thread, with and without the fences between log and data.
+struct Two<'a, 'm, P: Program, M: Mem> {
     program: &'a P,
     thread: u32,
     from: u32,
     inputs: Vec<P::Input>,
     baseline: Pm<'m, M>,
-    ideal: Pm<'m, N>,
+    ideal: Pm<'m, M>,
 }
-impl<P: Program, M: Mem<Dep = ()>, N: Mem<Dep = ()>> Batches for Two<'_, '_, P, M, N> {
+impl<P: Program, M: Mem<Dep = ()>> Batches for Two<'_, '_, P, M> {
     fn prepare(&mut self, from: u32, ops: u32) {
         self.from = from;
         inputs(self.program, self.thread, (from, ops), &mut self.inputs);
     }
     fn run(&mut self, variant: usize) -> f64 {
         let (t, from) = (self.thread, self.from);
-        match variant {
-            0 => batch(self.program, &mut self.baseline, t, from, &self.inputs),
-            _ => batch(self.program, &mut self.ideal, t, from, &self.inputs),
-        }
+        let pm = match variant {
+            0 => &mut self.baseline,
+            _ => &mut self.ideal,
+        };
+        batch(self.program, pm, t, from, &self.inputs)
     }
 }
 
@@ -96,7 +97,7 @@ impl WithPair for Timed<'_> {
         self.all(&program.resident(), &|thread, rounds| {
             // A clone of its own, so that no thread reads a line that another one writes.
             let program = program.clone();
-            let (mut baseline, mut ideal) = Q::memories(raw);
+            let (mut baseline, mut ideal) = (Q::memory(raw, true), Q::memory(raw, false));
             rounds(&mut Two {
                 program: &program,
                 thread,
