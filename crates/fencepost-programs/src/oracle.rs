@@ -11,6 +11,12 @@
 //! the fixed point the lower bound itself satisfies every reading: it is an explanation. So an audit that ends without
 //! contradiction has a witness, and a contradiction means that none exists.
 
+pub(crate) mod between;
+mod cut;
+
+pub use cut::{Cut, NoPrefix};
+
+use cut::tighten;
 use fencepost_kernel::planted;
 use fencepost_kernel::{CrashPoint, OpRecord};
 use std::collections::BTreeMap;
@@ -63,20 +69,6 @@ pub struct History {
     limit: Vec<u32>,
     fault: Option<String>,
 }
-
-/// Bounds on the cut that explains a recovered memory.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Cut {
-    lo: Vec<u32>,
-    hi: Vec<u32>,
-    /// Operations that had begun: what is not in the cut may be under way.
-    begun: Vec<u32>,
-    pending: Vec<(u64, u64)>,
-}
-
-/// No cut explains the reading.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct NoPrefix;
 
 impl Builder {
     /// A history of the run's operations, so far without effects.
@@ -261,23 +253,20 @@ impl History {
     }
     /// The bounds before anything is read: acknowledged operations are in, operations that had not begun are out.
     pub fn cut(&self, crash: &CrashPoint) -> Cut {
-        let t = self.threads;
+        let hi = |s: &[u32]| self.fault.as_ref().map_or(s[1] - s[0], |_| u32::MAX);
         let mut cut = Cut {
-            lo: vec![0; t],
-            hi: vec![u32::MAX; t],
-            begun: crash.begun.clone(),
+            lo: vec![0; self.threads].into(),
+            hi: self.start.windows(2).map(hi).collect::<Vec<u32>>().into(),
+            begun: crash.begun.clone().into(),
             pending: Vec::new(),
         };
         if self.fault.is_some() {
             return cut;
         }
-        for u in 0..t {
+        for u in 0..self.threads {
             let count = self.start[u + 1] - self.start[u];
-            cut.hi[u] = cut.hi[u].min(count);
-            let (acked, begun) = (
-                crash.acked.get(u).copied().unwrap_or(0),
-                crash.begun.get(u).copied().unwrap_or(0),
-            );
+            let of = |list: &[u32]| list.get(u).copied().unwrap_or(0);
+            let (acked, begun) = (of(&crash.acked), of(&crash.begun));
             let explained = acked > 0
                 && count > 0
                 && !planted!(
@@ -295,14 +284,11 @@ impl History {
     }
     fn include(&self, cut: &mut Cut, id: OpId) {
         let row = &self.need[id as usize * self.threads..][..self.threads];
-        cut.lo.iter_mut().zip(row).for_each(|(lo, need)| *lo = (*lo).max(*need));
+        tighten(&mut cut.lo, row, u32::max);
     }
     fn exclude(&self, cut: &mut Cut, id: OpId) {
         let row = &self.limit[id as usize * self.threads..][..self.threads];
-        cut.hi
-            .iter_mut()
-            .zip(row)
-            .for_each(|(hi, limit)| *hi = (*hi).min(*limit));
+        tighten(&mut cut.hi, row, u32::min);
     }
     /// Narrows the cut: the recovered memory holds `value` in `register`. An unknown register may hold nothing but 0.
     pub fn observe(&self, cut: &mut Cut, register: u64, value: u64) -> Result<(), NoPrefix> {
@@ -385,15 +371,6 @@ impl History {
     }
 }
 
-impl Cut {
-    /// Whether some cut lies within the bounds, given whether all of them leave what was read.
-    pub(crate) fn holds(&self, read: bool) -> Result<(), NoPrefix> {
-        let within = self.lo.iter().zip(&self.hi).all(|(lo, hi)| lo <= hi);
-        (read && within).then_some(()).ok_or(NoPrefix)
-    }
-}
-
-pub(crate) mod between;
 #[cfg(test)]
 #[path = "oracle_tests.rs"]
 mod tests;

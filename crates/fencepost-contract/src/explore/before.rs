@@ -14,6 +14,15 @@ pub(super) struct Reads {
     /// Whether more than these lines decides how it ends, or it stored something.
     pub more: bool,
 }
+impl Reads {
+    /// Of a step that begins, with space for what most steps read.
+    pub(super) fn of_a_step() -> Reads {
+        Reads {
+            lines: Vec::with_capacity(12),
+            more: false,
+        }
+    }
+}
 
 /// The audit of the image before, step by step; the states before the steps are put away with whoever runs them.
 #[derive(Debug, Default)]
@@ -71,8 +80,10 @@ impl Before {
         }
         self.reads.truncate(step);
         self.accesses.truncate(step);
-        self.readers.clear();
-        (0..step).for_each(|i| self.file(i));
+        // Lists of lines are kept: most fill again.
+        for steps in self.readers.values_mut() {
+            steps.truncate(steps.partition_point(|i| (*i as usize) < step));
+        }
     }
     /// Keeps what a step did: of one kept before what it read now, of a new one everything.
     pub(super) fn keep(&mut self, step: usize, mut reads: Reads, accesses: u64) {

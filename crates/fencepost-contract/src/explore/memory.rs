@@ -13,6 +13,14 @@ use std::rc::Rc;
 pub(super) trait Words {
     fn word(&mut self, at: Addr) -> u64;
     fn set_word(&mut self, at: Addr, value: u64);
+    /// The word that a load of so many bytes from `at` reads, once the watch has let it.
+    #[inline]
+    fn watched_word(&mut self, at: Addr, bytes: u64, place: &'static Location<'static>) -> u64 {
+        if let Some(watch) = self.watch() {
+            watch.access("loads from", at, bytes, place);
+        }
+        self.word(at.word())
+    }
     /// [`Mem::changed_since_setup`].
     fn changed(&mut self, _span: Span) -> Option<Vec<LineAddr>> {
         None
@@ -173,6 +181,9 @@ impl Words for AnyMem<'_, '_> {
     fn set_word(&mut self, at: Addr, value: u64) {
         self.0.set_word(at, value);
     }
+    fn watched_word(&mut self, at: Addr, bytes: u64, place: &'static Location<'static>) -> u64 {
+        self.0.watched_word(at, bytes, place)
+    }
     fn changed(&mut self, span: Span) -> Option<Vec<LineAddr>> {
         self.0.changed(span)
     }
@@ -207,8 +218,8 @@ macro_rules! mem_over_words {
         impl Mem for $memory {
             type Dep = ();
             fn load_n(&mut self, at: At<()>, width: Width) -> Val<()> {
-                before(self, "loads from", at.addr, width.bytes());
-                Val { v: width.extract(self.word(at.addr.word()), at.addr.0), dep: () }
+                let word = self.watched_word(at.addr, width.bytes(), Location::caller());
+                Val { v: width.extract(word, at.addr.0), dep: () }
             }
             fn store_n(&mut self, at: At<()>, v: Val<()>, width: Width) {
                 before(self, "stores to", at.addr, width.bytes());

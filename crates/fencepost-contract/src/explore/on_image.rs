@@ -254,7 +254,7 @@ fn audit_again(
             step = next;
         }
         let accesses = memory.watch.accesses();
-        memory.reads = Some(Reads::default());
+        memory.reads = Some(Reads::of_a_step());
         let flow = run.audit(memory);
         let reads = memory.reads.take().unwrap_or_default();
         before.keep(step, reads, memory.watch.accesses() - accesses);

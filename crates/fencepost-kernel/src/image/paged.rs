@@ -131,6 +131,12 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
     /// A page below, or one of its own that lies in no table.
     #[inline(never)]
     fn other_page(&self, table: usize, page: usize) -> Option<&[T; PAGE]> {
+        // What lies in a table below would lie in one of its own.
+        if let Some(below) = &self.below
+            && let Some(Some(page)) = below.0.tables.get(table).and_then(|t| t.get(page))
+        {
+            return Some(page);
+        }
         if let Some(own) = self.own.page(table, page) {
             return Some(own);
         }
