@@ -1,15 +1,16 @@
-//! `growth [--full] [PROGRAM..]`: how time and memory of a run grow with operations, threads and data.
+//! `growth [--full | --count] [PROGRAM..]`: how time and memory of a run grow with operations, threads and data.
 //!
 //! Each run is a process of its own, so that its peak memory is its own. Time is that of the processor (not every host counts
 //! instructions), and memory what the process held at most. Over each axis a power is fitted to the points, and another to the upper half of them,
 //! where what a start costs no longer counts; the larger one must not exceed 1.1 (a tenth for memory against operations: a run keeps nothing
 //! of an operation that is over). Sixty-four threads must do half as many memory operations a second as eight.
 //!
-//! `--full` goes to ten million operations and four gigabytes of data; without it a call takes some minutes.
+//! `--full` goes to ten million operations and four gigabytes of data; without it a call takes some minutes. `--count` takes host instructions in
+//! place of time, as valgrind counts them, of shorter runs: they are the same however busy the host is, and know nothing of its caches.
 
 use crate::sources::root;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const DESIGNS: [&str; 3] = ["so", "delegated", "themis"];
@@ -21,6 +22,17 @@ const LINEAR: f64 = 1.1;
 const NONE: f64 = 0.1;
 /// A run that takes less, in seconds, says nothing of how time grows.
 const SHORTEST: f64 = 0.02;
+
+/// How a call measures.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Way {
+    /// Seconds of the processor.
+    Timed,
+    /// The same, of longer runs and larger data too.
+    Full,
+    /// Billions of host instructions, of shorter runs.
+    Counted,
+}
 
 /// What is varied.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -41,14 +53,16 @@ impl Axis {
             Axis::Data => "data",
         }
     }
-    fn points(self, full: bool) -> Vec<u64> {
+    fn points(self, way: Way) -> Vec<u64> {
         let powers = |base: u64, from: u32, to: u32| (from..=to).map(|e| base.pow(e)).collect();
-        match (self, full) {
-            (Axis::Operations, false) => powers(10, 3, 6),
-            (Axis::Operations, true) => powers(10, 3, 7),
+        match (self, way) {
+            (Axis::Operations, Way::Timed) => powers(10, 3, 6),
+            (Axis::Operations, Way::Full) => powers(10, 3, 7),
+            (Axis::Operations, Way::Counted) => powers(10, 2, 4),
             (Axis::Threads, _) => powers(2, 0, 6),
-            (Axis::Data, false) => powers(4, 10, 14),
-            (Axis::Data, true) => powers(4, 10, 16),
+            (Axis::Data, Way::Timed) => powers(4, 10, 14),
+            (Axis::Data, Way::Full) => powers(4, 10, 16),
+            (Axis::Data, Way::Counted) => powers(4, 10, 13),
         }
     }
     /// The largest powers of time and of memory.
@@ -59,11 +73,12 @@ impl Axis {
         }
     }
     /// A run of this axis at `x`.
-    fn words(self, program: &str, x: u64) -> Vec<String> {
+    fn words(self, program: &str, way: Way, x: u64) -> Vec<String> {
+        let shorter = if way == Way::Counted { 10 } else { 1 };
         let (threads, ops, data) = match self {
             Axis::Operations => (2, x / 2, 1 << 20),
-            Axis::Threads => (x, 2000, 1 << 20),
-            Axis::Data => (2, 1000, x),
+            Axis::Threads => (x, 2000 / shorter, 1 << 20),
+            Axis::Data => (2, 1000 / shorter, x),
         };
         // Entries of 64 bytes; items of 64 bytes besides their buckets.
         let sizes = match program {
@@ -82,11 +97,11 @@ impl Axis {
     }
 }
 
-/// One run: what was varied, seconds of the processor, bytes, memory operations a second.
+/// One run: what was varied, seconds of the processor or billions of instructions, bytes, memory operations for one of the former.
 #[derive(Copy, Clone, Debug)]
 struct Point {
     x: f64,
-    seconds: f64,
+    cost: f64,
     bytes: f64,
     rate: f64,
 }
@@ -112,17 +127,20 @@ fn growth(points: &[(f64, f64)]) -> Option<f64> {
 
 /// Runs it; 1 where something grows faster than it should, 2 where something cannot be built or run.
 pub(crate) fn command(args: &[&str]) -> ExitCode {
-    let full = args.first() == Some(&"--full");
-    let named = if full { &args[1..] } else { args };
+    let (way, named) = match args {
+        ["--full", named @ ..] => (Way::Full, named),
+        ["--count", named @ ..] => (Way::Counted, named),
+        named => (Way::Timed, named),
+    };
     if named.iter().any(|p| !PROGRAMS.contains(p)) {
         eprintln!(
-            "usage: cargo run -p xtask -- growth [--full] [{}]..",
+            "usage: cargo run -p xtask -- growth [--full | --count] [{}]..",
             PROGRAMS.join(" | ")
         );
         return ExitCode::from(2);
     }
     let programs = if named.is_empty() { &PROGRAMS[..] } else { named };
-    match all(programs, full) {
+    match all(programs, way) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(faster) => {
             println!("{faster} grow faster than they should");
@@ -136,7 +154,7 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
 }
 
 /// How many powers are too large.
-fn all(programs: &[&str], full: bool) -> Result<u32, String> {
+fn all(programs: &[&str], way: Way) -> Result<u32, String> {
     let fencepost = built()?;
     let mut wrong = 0;
     println!(
@@ -146,10 +164,11 @@ fn all(programs: &[&str], full: bool) -> Result<u32, String> {
     for axis in Axis::ALL {
         for program in programs {
             for design in DESIGNS {
-                let xs = axis.points(full).into_iter();
-                let points = xs.map(|x| measured(&fencepost, program, design, axis, x));
+                let xs = axis.points(way).into_iter();
+                let points =
+                    xs.map(|x| measured(&fencepost, &axis.words(program, way, x), [program, design], (way, x)));
                 let points = points.collect::<Result<Vec<Point>, String>>()?;
-                wrong += judged(axis, program, design, &points);
+                wrong += judged(axis, way, [program, design], &points);
             }
         }
     }
@@ -157,9 +176,9 @@ fn all(programs: &[&str], full: bool) -> Result<u32, String> {
 }
 
 /// One line; how much of it is wrong.
-fn judged(axis: Axis, program: &str, design: &str, points: &[Point]) -> u32 {
-    let long = points.iter().filter(|p| p.seconds >= SHORTEST);
-    let times: Vec<(f64, f64)> = long.map(|p| (p.x, p.seconds)).collect();
+fn judged(axis: Axis, way: Way, [program, design]: [&str; 2], points: &[Point]) -> u32 {
+    let long = points.iter().filter(|p| way == Way::Counted || p.cost >= SHORTEST);
+    let times: Vec<(f64, f64)> = long.map(|p| (p.x, p.cost)).collect();
     let memory: Vec<(f64, f64)> = points.iter().map(|p| (p.x, p.bytes)).collect();
     let powers = [growth(&times), growth(&memory)];
     let text = powers.map(|p| p.map_or("-".into(), |p| format!("{p:.2}")));
@@ -177,32 +196,62 @@ fn judged(axis: Axis, program: &str, design: &str, points: &[Point]) -> u32 {
         "{name:10} {program:8} {design:10} {:>6} {:>7}{note}{mark}",
         text[0], text[1]
     );
-    let last = points.last().map(|p| (p.x, p.seconds, p.bytes / f64::from(1 << 20)));
-    if let Some((x, seconds, mib)) = last {
-        println!("{:30} {x} {name}: {seconds:.2} s, {mib:.0} MiB", "");
+    let unit = if way == Way::Counted {
+        "billion instructions"
+    } else {
+        "s"
+    };
+    let last = points.last().map(|p| (p.x, p.cost, p.bytes / f64::from(1 << 20)));
+    if let Some((x, cost, mib)) = last {
+        println!("{:30} {x} {name}: {cost:.2} {unit}, {mib:.0} MiB", "");
     }
     wrong
 }
 
-fn measured(fencepost: &PathBuf, program: &str, design: &str, axis: Axis, x: u64) -> Result<Point, String> {
-    let mut call = Command::new(fencepost);
-    call.args(["run", program, "-d", design, "-m", "dpo", "--json"])
-        .args(axis.words(program, x));
-    let out = call.output().map_err(|e| format!("{}: {e}", fencepost.display()))?;
+fn measured(
+    fencepost: &Path,
+    words: &[String],
+    [program, design]: [&str; 2],
+    (way, x): (Way, u64),
+) -> Result<Point, String> {
+    let call = |mut command: Command| {
+        command
+            .args(["run", program, "-d", design, "-m", "dpo", "--json"])
+            .args(words);
+        command.output().map_err(|e| format!("{}: {e}", fencepost.display()))
+    };
+    let out = call(Command::new(fencepost))?;
     let text = String::from_utf8_lossy(&out.stdout);
-    let host = serde_json::from_str::<Value>(&text)
-        .ok()
-        .map(|result| result["host"].clone());
-    let number = |name: &str| host.as_ref()?[name].as_f64();
+    let result = serde_json::from_str::<Value>(&text).unwrap_or_default();
     let point = || {
+        let of_host = |name: &str| result["host"][name].as_f64();
         Some(Point {
             x: x as f64,
-            seconds: number("seconds")?,
-            bytes: number("peak_rss_bytes")?,
-            rate: number("mops_per_s")?,
+            cost: of_host("seconds")?,
+            bytes: of_host("peak_rss_bytes")?,
+            rate: of_host("mops_per_s")?,
         })
     };
-    point().ok_or_else(|| format!("{program} on {design}, {} {x}: {}", axis.name(), text.trim()))
+    let mut point = point().ok_or_else(|| format!("{program} on {design}, {}: {}", words.join(" "), text.trim()))?;
+    if way == Way::Counted {
+        let mut counting = Command::new("valgrind");
+        let nowhere = "--cachegrind-out-file=/dev/null";
+        counting
+            .args(["--tool=cachegrind", "--cache-sim=no", nowhere])
+            .arg(fencepost);
+        let counted = call(counting).map_err(|why| format!("{why} (--count needs valgrind)"))?;
+        let instructions = counted_instructions(&String::from_utf8_lossy(&counted.stderr));
+        point.cost = instructions.ok_or("valgrind says no number of instructions")? / 1e9;
+        point.rate = result["counters"]["memory_ops"].as_f64().unwrap_or_default() / point.cost;
+    }
+    Ok(point)
+}
+/// What cachegrind says of a run.
+fn counted_instructions(report: &str) -> Option<f64> {
+    let line = report
+        .lines()
+        .find(|l| l.contains("I refs:") || l.contains("I   refs:"))?;
+    line.rsplit(':').next()?.trim().replace(',', "").parse().ok()
 }
 
 /// The command, as it is released.
@@ -236,18 +285,25 @@ mod tests {
         assert_eq!(growth(&[(1.0, 1.0)]), None);
     }
     #[test]
+    fn instructions_are_found_in_what_valgrind_says() {
+        let report = "==7== \n==7== I   refs:      259,224,359\n";
+        assert_eq!(counted_instructions(report), Some(259_224_359.0));
+        assert_eq!(counted_instructions("==7== I refs:  17\n"), Some(17.0));
+        assert_eq!(counted_instructions("==7== no such tool"), None);
+    }
+    #[test]
     fn what_grows_too_fast_counts() {
         let points = |time: f64, memory: f64, rate: f64| -> Vec<Point> {
             [8f64, 16.0, 32.0, 64.0]
                 .map(|x| Point {
                     x,
-                    seconds: x.powf(time),
+                    cost: x.powf(time),
                     bytes: 1e6 * x.powf(memory),
                     rate: x.powf(rate),
                 })
                 .into()
         };
-        let wrong = |axis, time, memory, rate| judged(axis, "sps", "so", &points(time, memory, rate));
+        let wrong = |axis, time, memory, rate| judged(axis, Way::Timed, ["sps", "so"], &points(time, memory, rate));
         assert_eq!(wrong(Axis::Operations, 1.0, 0.0, 0.0), 0);
         assert_eq!(wrong(Axis::Operations, 1.2, 0.2, 0.0), 2);
         assert_eq!(wrong(Axis::Data, 1.0, 1.0, 0.0), 0);
