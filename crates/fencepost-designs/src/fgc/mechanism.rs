@@ -130,6 +130,8 @@ fn bind_now(
         return queue;
     }
     let Some(queue) = allocations.choose(span, hw_thread) else {
+        // Another thread took the last register since it was asked for.
+        cx.count(NOT_BOUND, 1);
         return QueueId::DEFAULT;
     };
     allocations.add(span, queue, hw_thread);

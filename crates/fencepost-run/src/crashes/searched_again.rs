@@ -40,12 +40,18 @@ pub(super) fn search_again(
 /// What a search says that it has completed: how many crash states there are, or at which failure point one breaks first.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Said {
-    Clean { states: u128 },
-    Broken { point: usize },
+    /// No number where it took too long to count them: a search says then how often it ran recovery at least, and each runs it another number
+    /// of times.
+    Clean {
+        states: Option<u128>,
+    },
+    Broken {
+        point: usize,
+    },
 }
 impl Said {
     fn of(report: &Report) -> Option<Said> {
-        let states = report.states_covered;
+        let states = report.states_total.map(|_| report.states_covered);
         match (report.verdict, &report.witness) {
             (Verdict::Clean, _) => Some(Said::Clean { states }),
             // A recovery that fails when power fails again is nothing that every search tries.
@@ -54,8 +60,12 @@ impl Said {
         }
     }
     fn must_equal(self, other: Option<Said>, how: &str) -> Result<(), LabError> {
+        let agrees = |other| match (self, other) {
+            (Said::Clean { states: one }, Said::Clean { states: other }) => one.zip(other).is_none_or(|(a, b)| a == b),
+            _ => self == other,
+        };
         match other {
-            Some(other) if other != self => Err(LabError::Internal(format!(
+            Some(other) if !agrees(other) => Err(LabError::Internal(format!(
                 "the explorer against itself: of the writes in flight it says {self:?}, and {how} {other:?}"
             ))),
             _ => Ok(()),
@@ -66,6 +76,23 @@ impl Said {
 fn enumerated(explorer: &Explorer<'_>, oracle: &dyn AnyOracle) -> Option<Said> {
     let points = explorer.enumerate(oracle, ENUMERATED)?;
     let broken = points.iter().position(|p| p.fewest.is_some());
-    let states = points.iter().map(|p| p.states).sum();
+    let states = Some(points.iter().map(|p| p.states).sum());
     Some(broken.map_or(Said::Clean { states }, |point| Said::Broken { point }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn searches_agree_on_what_both_counted() {
+        let clean = |states| Said::Clean { states };
+        let agree = |a: Said, b| a.must_equal(b, "again").is_ok();
+        assert!(agree(clean(Some(7)), Some(clean(Some(7)))) && agree(clean(Some(7)), None));
+        assert!(!agree(clean(Some(7)), Some(clean(Some(8)))));
+        assert!(agree(clean(None), Some(clean(Some(8)))) && agree(clean(Some(7)), Some(clean(None))));
+        let broken = |point| Said::Broken { point };
+        assert!(agree(broken(3), Some(broken(3))) && !agree(broken(3), Some(broken(4))));
+        assert!(!agree(clean(None), Some(broken(3))) && !agree(broken(3), Some(clean(None))));
+    }
 }
