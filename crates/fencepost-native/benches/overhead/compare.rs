@@ -1,7 +1,7 @@
 //! Both loops in turn, on the same entries, log and locks: where memory lies cannot favour one of them.
 
 use super::by_hand::{ENTRIES, LOCKS, Memory};
-use fencepost_kernel::{Addr, Build, Dialect, Flavour, Mem, Mode, Pm, Program, Shape, run_batch};
+use fencepost_kernel::{Addr, Build, Flavour, Mem, Mode, Pm, Program, Shape, run_batch};
 use fencepost_native::x86::addresses::host;
 use fencepost_native::x86::choice::{BASELINE, IDEAL};
 use fencepost_native::x86::file::PmFile;
@@ -14,25 +14,18 @@ use fencepost_programs::settings::Described;
 use fencepost_programs::sps::Sps;
 use std::time::Instant;
 
-const fn build(dialect: Dialect) -> Build {
-    Build {
-        dialect,
+/// The inline undo log in an array, a record and a fence for each store; or without those fences, as its memory is told: there, instructions
+/// count that otherwise hide behind them.
+struct Inline;
+impl Choice for Inline {
+    const FIXED: Option<&'static Build> = Some(&Build {
+        dialect: BASELINE,
         mode: Mode::Undo {
             flavour: Flavour::Inline,
             shape: Shape::Array,
             grouped: false,
         },
-    }
-}
-/// The inline undo log in an array, a record and a fence for each store.
-struct Fenced;
-impl Choice for Fenced {
-    const FIXED: Option<&'static Build> = Some(&build(BASELINE));
-}
-/// The same without those fences: there, instructions count that otherwise hide behind them.
-struct Unfenced;
-impl Choice for Unfenced {
-    const FIXED: Option<&'static Build> = Some(&build(IDEAL));
+    });
 }
 
 const BATCH: u32 = 100;
@@ -78,7 +71,7 @@ pub(crate) fn compare() -> Result<(), NativeError> {
     mapping.touch();
     // SAFETY: `mapping` lives until the end; the CPU has the instruction.
     let raw = unsafe { Raw::new(flush) };
-    let (mut fenced, mut unfenced) = (Native::<Fenced>::new(raw), Native::<Unfenced>::new(raw));
+    let (mut fenced, mut unfenced) = (Native::<Inline>::new(raw, true), Native::<Inline>::new(raw, false));
     sps.setup(&mut fenced);
     let (ranges, cells) = (sps.ranges(0), sps.resident()[0]);
     assert_eq!(
