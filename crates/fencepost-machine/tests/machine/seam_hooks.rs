@@ -178,16 +178,7 @@ fn hooks_that_are_not_declared_are_not_called() {
     let mut threads = threads();
     // The third one needs what the double has.
     threads.truncate(2);
-    let work = Workload {
-        initial: Image::default(),
-        threads,
-        sites: Rc::from(SITES),
-        resident: Vec::new(),
-        warm_up: 0,
-        record: true,
-    };
-    let ran = Machine::new(&tiny(), Box::new(Deaf), work).unwrap().run();
-    let r = ran.expect("it does not get stuck");
+    let r = super::common::run(&tiny(), Deaf, threads);
     assert!(r.pm.writes > 0 && r.dram.writes > 0 && r.counters.private_writebacks > 0);
 }
 

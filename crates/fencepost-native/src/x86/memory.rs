@@ -142,7 +142,7 @@ pub trait Choice: 'static {
     /// Its constants, if it is compiled for one.
     const FIXED: Option<&'static Build>;
 }
-/// Native memory compiled for `C`: no bookkeeping, no choice but that of the flush instruction.
+/// Native memory compiled for `C`: no bookkeeping, no choice but those of the flush instruction and of the fences between log and data.
 #[derive(Debug)]
 pub struct Native<C> {
     raw: Raw,
