@@ -1,7 +1,7 @@
 //! Crash images: every strict prefix, random x86 states, random states within epochs.
 
 use super::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Judges the image after every prefix of the stores; the first violation, with the number of stores before it.
 /// Under hardware transactions the stores of an uncommitted transaction are not in the image.
@@ -53,22 +53,29 @@ pub(crate) enum LineOrder {
     None,
 }
 
-/// Per word: every value in coherence order with its global store number; and how many are surely durable.
-#[derive(Default)]
+/// Stores of a line that a failure may lose: of each word in coherence order, with their numbers among all stores.
+type Newer = [Vec<(u64, u64)>; 8];
+
+/// What is surely durable, and what was stored since.
 struct X86 {
-    words: BTreeMap<u64, Vec<(u64, u64)>>,
-    durable: BTreeMap<u64, u64>,
+    durable: Image,
+    newer: BTreeMap<u64, Newer>,
     flushed: BTreeMap<(u32, u64), u64>,
     accepted: BTreeMap<u64, u64>,
     count: u64,
 }
 impl X86 {
+    fn new(initial: &Image) -> X86 {
+        X86 {
+            durable: persistent(initial),
+            newer: BTreeMap::new(),
+            flushed: BTreeMap::new(),
+            accepted: BTreeMap::new(),
+            count: 0,
+        }
+    }
     /// `device`: durable only once a pcommit followed acceptance.
     fn event(&mut self, e: &Event, device: bool) {
-        let raise = |m: &mut BTreeMap<u64, u64>, line, n: u64| {
-            let d: &mut u64 = m.entry(line).or_default();
-            *d = (*d).max(n);
-        };
         match *e {
             Event::Store {
                 thread,
@@ -77,7 +84,7 @@ impl X86 {
                 nt,
             } => {
                 self.count += 1;
-                self.words.entry(word).or_default().push((self.count, value));
+                self.newer.entry(word / 64).or_default()[place(word)].push((self.count, value));
                 if nt {
                     self.flushed.insert((thread, word / 64), self.count);
                 }
@@ -92,58 +99,76 @@ impl X86 {
                 let mine: Vec<_> = self.flushed.keys().copied().filter(|k| k.0 == thread).collect();
                 for key in mine {
                     let n = self.flushed.remove(&key).unwrap();
-                    raise(if device { &mut self.accepted } else { &mut self.durable }, key.1, n);
+                    if device {
+                        let most = self.accepted.entry(key.1).or_default();
+                        *most = n.max(*most);
+                    } else {
+                        self.settle(key.1, n);
+                    }
                 }
             }
             Event::Fence {
                 kind: Fence::Pcommit, ..
             } => {
                 for (line, n) in std::mem::take(&mut self.accepted) {
-                    raise(&mut self.durable, line, n);
+                    self.settle(line, n);
                 }
             }
             _ => {}
         }
     }
+    /// Stores of a line up to the `n`th of all are durable.
+    fn settle(&mut self, line: u64, n: u64) {
+        let Some(words) = self.newer.get_mut(&line) else { return };
+        for (word, stores) in addresses(line).zip(words.iter_mut()) {
+            let settled = stores.partition_point(|s| s.0 <= n);
+            if let Some((_, value)) = stores.drain(..settled).next_back() {
+                self.durable.set_word(Addr(word), value, None);
+            }
+        }
+        if words.iter().all(Vec::is_empty) {
+            self.newer.remove(&line);
+        }
+    }
     /// A crash image: every word at least as new as what is durable; newer at random, and as a whole rarely or mostly.
-    fn image(&self, initial: &Image, order: LineOrder, rng: &mut Stream) -> Image {
-        let mut image = persistent(initial);
-        let lines: BTreeSet<u64> = self.words.keys().map(|w| w / 64).collect();
-        for line in lines {
-            let oldest = self.durable.get(&line).copied().unwrap_or(0);
+    fn image(&self, order: LineOrder, rng: &mut Stream) -> Image {
+        let mut image = self.durable.clone();
+        for (line, words) in &self.newer {
             // A line keeps what is durable, or gets everything, or stands anywhere between (each word for itself, if unordered).
-            let whole = match rng.below(3) {
-                0 => Some(oldest),
-                1 => Some(u64::MAX),
-                _ => None,
+            let all = match (rng.below(3), order) {
+                (0, _) => continue,
+                (1, _) => Some(u64::MAX),
+                (_, LineOrder::Fifo) => Some(pick(rng, words)),
+                (_, LineOrder::None) => None,
             };
-            let words: Vec<_> = self.words.range(line * 64..line * 64 + 64).collect();
-            let pick = |rng: &mut Stream, words: &[(&u64, &Vec<(u64, u64)>)]| {
-                let newer: Vec<u64> = words
-                    .iter()
-                    .flat_map(|w| w.1.iter().map(|v| v.0))
-                    .filter(|n| *n > oldest)
-                    .collect();
-                match rng.below(newer.len() as u64 + 1) {
-                    0 => oldest,
-                    n => newer[n as usize - 1],
-                }
-            };
-            let together = pick(rng, &words);
-            for w in &words {
-                let own = if order == LineOrder::Fifo {
-                    together
-                } else {
-                    pick(rng, &[*w])
-                };
-                let upto = whole.unwrap_or(own);
-                if let Some((_, value)) = w.1.iter().rev().find(|v| v.0 <= upto) {
-                    image.set_word(Addr(*w.0), *value, None);
+            for (word, stores) in addresses(*line).zip(words).filter(|w| !w.1.is_empty()) {
+                let upto = all.unwrap_or_else(|| pick(rng, std::slice::from_ref(stores)));
+                let stored = stores.partition_point(|s| s.0 <= upto);
+                if let Some((_, value)) = stored.checked_sub(1).map(|last| stores[last]) {
+                    image.set_word(Addr(word), value, None);
                 }
             }
         }
         image
     }
+}
+
+/// The addresses of a line's words.
+fn addresses(line: u64) -> impl Iterator<Item = u64> {
+    (line * 64..line * 64 + 64).step_by(8)
+}
+
+/// Which of its line's words this is.
+fn place(word: u64) -> usize {
+    (word % 64 / 8) as usize
+}
+
+/// The number of one of the words' stores, or 0.
+fn pick(rng: &mut Stream, words: &[Vec<(u64, u64)>]) -> u64 {
+    let drawn = rng.below(words.iter().map(|w| w.len() as u64).sum::<u64>() + 1);
+    drawn
+        .checked_sub(1)
+        .map_or(0, |n| words.iter().flatten().nth(n as usize).expect("so many").0)
 }
 
 /// Draws `per_event` crash images after every persist-relevant event and judges them; number of states, or the first violation.
@@ -156,7 +181,7 @@ pub(crate) fn x86_samples<P: Program>(
     seed: u64,
 ) -> Result<usize, (usize, Violation)> {
     let model = p.model(&run.ops);
-    let (mut x86, mut crash, mut states) = (X86::default(), crash_point(run), 0);
+    let (mut x86, mut crash, mut states) = (X86::new(&run.initial), crash_point(run), 0);
     let mut rng = Stream::new(seed, "crash images");
     for (i, e) in run.events.iter().enumerate() {
         progress(&mut crash, e);
@@ -165,7 +190,7 @@ pub(crate) fn x86_samples<P: Program>(
             continue;
         }
         for _ in 0..per_event {
-            let image = x86.image(&run.initial, order, &mut rng);
+            let image = x86.image(order, &mut rng);
             judge(p, &model, &image, &crash).map_err(|v| (states, v))?;
             states += 1;
         }
