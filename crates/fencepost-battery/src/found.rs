@@ -12,14 +12,17 @@ pub struct Extent {
     pub patience: u64,
     /// Whether every program runs on every machine with every medium, or each of them at least once.
     pub whole_product: bool,
+    /// Crash points of a program that are examined, evenly spread: SQLite writes pages, and has tens of thousands.
+    pub points: u64,
 }
 impl Extent {
     /// What the test suite runs.
     pub const fn sample() -> Extent {
         Extent {
-            programs: 10_000,
+            programs: 4_000,
             patience: 6_000,
             whole_product: false,
+            points: 2_000,
         }
     }
     /// Everything.
@@ -28,6 +31,7 @@ impl Extent {
             programs: 40_000,
             patience: 24_000,
             whole_product: true,
+            points: 20_000,
         }
     }
 }

@@ -95,13 +95,16 @@ pub fn check(info: &'static DesignInfo, d: usize, extent: Extent) -> Found {
     };
     let mut found = Found::default();
     for (round, (p, m, n)) in combinations.into_iter().enumerate() {
-        let run = request(info, programs[p], machines[m], Some(media[n]), round + d);
+        let run = request(info, programs[p], machines[m], Some(media[n]), round + d).map(|r| Request {
+            budget: Some(extent.points),
+            ..r
+        });
         let checked = run.clone().and_then(|r| checked(info, &r));
         found.runs += 1;
         let wrong = match checked {
             Err(why) => Some(why),
             Ok(c) if !c.as_expected() => Some(c.witnesses.first().map_or_else(String::new, |w| w.why.clone())),
-            Ok(c) if !c.violated() && c.points < c.points_total.min(MOST_POINTS) => {
+            Ok(c) if !c.violated() && c.points < c.points_total.min(extent.points) => {
                 Some("crash points were left out".into())
             }
             Ok(c) => {

@@ -320,6 +320,8 @@ fn plugin() -> PathBuf {
             "build",
             "--offline",
             "-q",
+            "--profile",
+            "test",
             "-p",
             "fencepost-qemu-plugin",
             "--target-dir",

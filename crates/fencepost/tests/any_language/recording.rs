@@ -165,15 +165,10 @@ fn a_sync_of_the_right_file_makes_durable_and_no_other() {
 /// violated, or the wrong one clean, where it is not.
 #[test]
 fn each_way_to_a_file_is_judged_as_it_is() {
-    let Some(f) = compiled("ways", &[("ways", include_str!("programs/ways.c"), "")]) else {
+    let audit = ("audit", include_str!("programs/ways_audit.c"), "");
+    let Some(f) = compiled("ways", &[("ways", include_str!("programs/ways.c"), ""), audit]) else {
         return;
     };
-    f.write(
-        "audit.py",
-        "import struct, sys\np = open(sys.argv[1] + '/pool', 'rb').read().ljust(8192, b'\\0')\nv = struct.unpack_from('<Q', p)[0]\n\
-         w = struct.unpack_from('<Q', p, 4096)[0]\nm = struct.unpack('<Q', open(sys.argv[1] + '/mark', 'rb').read(8))[0]\n\
-         sys.exit(m and not v or m and sys.argv[2] == 'second' and w != 7)\n",
-    );
     for way in [
         "file",
         "fsync",
@@ -205,7 +200,7 @@ fn each_way_to_a_file_is_judged_as_it_is() {
                 "first"
             };
             let o = f.sh(&format!(
-                "fencepost crash --log w.log --contract px86 --recover 'python3 audit.py {{}} {second}'"
+                "fencepost crash --log w.log --contract px86 --recover './audit {{}} {second}'"
             ));
             assert_eq!(code(&o), status, "{way} {twin}: {}", text(&o));
         }
@@ -316,15 +311,10 @@ fn odd_programs_and_files_are_recorded_or_refused() {
 /// before it was used, and where it is mapped, it is there.
 #[test]
 fn a_length_may_be_lost_until_it_is_synced() {
-    let Some(f) = compiled("grows", &[("grows", include_str!("programs/grows.c"), "")]) else {
+    let audit = ("audit", include_str!("programs/grows_audit.c"), "");
+    let Some(f) = compiled("grows", &[("grows", include_str!("programs/grows.c"), ""), audit]) else {
         return;
     };
-    f.write(
-        "audit.py",
-        "import struct, sys\nj = open(sys.argv[1] + '/journal', 'rb').read()\n\
-         m = struct.unpack('<Q', open(sys.argv[1] + '/mark', 'rb').read(8))[0]\n\
-         sys.exit(m and len(j) != m or m == 19 and j[:3] != bytes(3))\n",
-    );
     let ways = [
         "append",
         "fdatasync",
@@ -345,8 +335,7 @@ fn a_length_may_be_lost_until_it_is_synced() {
         let observed = format!("--reads emulator --plugin {}", plugin().display());
         for reads in ["", &observed] {
             let o = f.sh(&format!(
-                "python=$(python3 -c 'import sys; print(sys.executable)')\n\
-                 fencepost crash --log g.log --contract px86 --recover \"$python audit.py {{}}\" {reads} --budget 60s"
+                "fencepost crash --log g.log --contract px86 --recover './audit {{}}' {reads} --budget 60s"
             ));
             let said = text(&o);
             assert_eq!(code(&o), status, "{way} {twin} {reads}: {said}");
