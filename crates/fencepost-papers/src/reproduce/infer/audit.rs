@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Who says what a parameter is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stated {
-    /// The paper, or the simulator that it names: what stands beside the value.
+    /// The paper, or a simulator or standard that it names: what stands beside the value.
     Source(String),
     /// An open input of the paper varies it.
     Input(String),
@@ -177,7 +177,7 @@ fn paths(reading: &Reading) -> BTreeSet<String> {
 fn stated(reached: &BTreeMap<String, Stated>, path: &str, note: String) -> Stated {
     match reached.get(path).or_else(|| reached.get(path.rsplit_once('.')?.0)) {
         Some(said) => said.clone(),
-        None if ["paper:", "simulator:"].iter().any(|who| note.starts_with(who)) => Stated::Source(note),
+        None if ["paper:", "simulator:", "standard:"].iter().any(|who| note.starts_with(who)) => Stated::Source(note),
         None => Stated::Open(note),
     }
 }
