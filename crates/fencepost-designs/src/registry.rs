@@ -119,15 +119,13 @@ mod tests {
         }
     }
 
-    /// Where a paper counts quite other bits for a part than we do, the note says what it counts.
+    /// Where a paper counts other bits for a part than we do, the note says what it counts.
     #[test]
     fn costs_that_are_not_the_papers_say_so() {
         for d in all() {
             for item in (d.cost)(&[], MachineShape::default()).expect("it has a cost") {
-                let near = item
-                    .paper_bits
-                    .is_none_or(|paper| paper.abs_diff(item.bits) * 4 < paper);
-                assert!(near || item.note.contains("paper"), "{}: {item:?}", d.name);
+                let same = item.paper_bits.is_none_or(|paper| paper == item.bits);
+                assert!(same || item.note.contains("paper"), "{}: {item:?}", d.name);
             }
         }
     }
