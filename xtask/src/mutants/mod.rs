@@ -108,10 +108,11 @@ fn draw(options: &Options) -> Result<usize, String> {
         _ => None,
     });
     let tree = Tree::new(&drawn)?;
-    let out = tree.plant(&options.krates, &drawn, known.collect())?;
-    for (i, why) in &out {
-        store.add(&keys[*i], Fate::NotSwitched(why.clone()))?;
-    }
+    let known = known.collect();
+    let out = tree.plant(&options.krates, &drawn, known, |out| {
+        let mut all = out.iter();
+        all.try_for_each(|(i, why)| store.add(&keys[*i], Fate::NotSwitched(why.clone())))
+    })?;
     let built = tree.build(&options.krates)?;
     if options.build {
         return Ok(0);
