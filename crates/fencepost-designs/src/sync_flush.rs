@@ -77,3 +77,37 @@ pub(crate) enum Asked {
     /// It had been sent out before.
     UnderWay,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{MockCx, pm_line};
+
+    /// Two flushes under way, the younger of which is answered first; its line changes before it is asked for again.
+    #[test]
+    fn each_flush_takes_its_own_answer() {
+        let (mut cx, mut flushes) = (MockCx::new(1, 1, 1, 8), SyncFlushes::default());
+        let ask =
+            |flushes: &mut SyncFlushes, cx: &mut MockCx, n: u64| flushes.ask(cx, HwThread(0), pm_line(n), u64::from);
+        let now = |cx: &MockCx, n: u64| cx.coherent(pm_line(n));
+        let complete =
+            |flushes: &SyncFlushes, cx: &MockCx| [1, 2, 3].map(|n| flushes.is_complete(pm_line(n), &now(cx, n)));
+        assert_eq!([1, 2].map(|n| ask(&mut flushes, &mut cx, n)), [Asked::SentOut; 2]);
+        assert_eq!(complete(&flushes, &cx), [false; 3]);
+        flushes.finished(1);
+        // All three lines hold the same bytes.
+        assert_eq!(complete(&flushes, &cx), [false, true, false]);
+        assert_eq!(ask(&mut flushes, &mut cx, 1), Asked::UnderWay);
+        flushes.finished(0);
+        assert_eq!(complete(&flushes, &cx), [true, true, false]);
+        cx.lines.entry(pm_line(2)).or_default().words[3] = 5;
+        assert_eq!(complete(&flushes, &cx), [true, false, false]);
+        assert_eq!(
+            [1, 2].map(|n| ask(&mut flushes, &mut cx, n)),
+            [Asked::Complete, Asked::SentOut]
+        );
+        flushes.finished(2);
+        assert_eq!(ask(&mut flushes, &mut cx, 2), Asked::Complete);
+        assert_eq!(cx.cleans.iter().map(|c| c.tag).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+}

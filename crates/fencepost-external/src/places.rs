@@ -183,3 +183,16 @@ fn is_runtime(function: &str) -> bool {
     ];
     packages.iter().any(|p| function.starts_with(p))
 }
+
+/// A program's code is not where it was linked for by its place in the file: its segments begin on pages of their own.
+#[test]
+fn an_offset_into_a_file_is_an_address_of_its_segment() {
+    let module = Module::load(&std::env::current_exe().unwrap()).expect("a program");
+    assert!(module.segments.iter().any(|s| s.0 != s.2), "{:x?}", module.segments);
+    for (offset, length, address) in module.segments.iter().filter(|s| s.1 > 8) {
+        for at in [0, 7, length - 1] {
+            assert_eq!(module.address(offset + at), Some(address + at));
+        }
+    }
+    assert_eq!(module.address(u64::MAX), None);
+}

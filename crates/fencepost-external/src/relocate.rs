@@ -365,6 +365,22 @@ mod tests {
             std::fs::write(&files[0], other).unwrap();
             assert!(compare(&recording, &files).is_err(), "{at}");
         }
+        // What is zero is a hole where the file system knows holes.
+        std::fs::write(&files[0], &first).unwrap();
+        std::fs::File::options()
+            .write(true)
+            .open(&files[0])
+            .unwrap()
+            .set_len(1 << 20)
+            .unwrap();
+        for (at, lost) in [(1 << 19, true), ((1 << 20) - 8, true), (1 << 20, false)] {
+            let recording = self::recording(&[
+                "store f0+0x9 0x7 w1",
+                "rmw f1+0x8 0x5",
+                &format!("store f0+{at:#x} 0x7"),
+            ]);
+            assert_eq!(compare(&recording, &files).is_err(), lost, "{at:#x}");
+        }
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -96,11 +96,7 @@ pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
     let dialect = resolved.dialect();
     let mut warnings = warnings(log, dialect, resolved.design.name)?;
     let executions = texts(&request.log)?.len();
-    if executions > 1 {
-        warnings.push(format!(
-            "the log holds {executions} executions, and this is the first; the others: `crash --log L -d DESIGN`"
-        ));
-    }
+    warnings.extend(only_the_first(executions));
     warnings.extend(request.check.as_ref().and_then(|_| warning(&resolved)));
     let translated = translate(log, dialect);
     let machine_of = |record| -> Result<Machine, LabError> {
@@ -194,4 +190,17 @@ fn note(resolved: &Resolved, log: &RecordedLog, between: u64) -> String {
         names(dialect.order),
         names(dialect.durable)
     )
+}
+
+/// What is said of a log with several executions.
+fn only_the_first(executions: usize) -> Option<String> {
+    (executions > 1).then(|| {
+        format!("the log holds {executions} executions, and this is the first; the others: `crash --log L -d DESIGN`")
+    })
+}
+
+#[test]
+fn executions_that_do_not_run_are_told() {
+    assert_eq!(only_the_first(1), None);
+    assert!(only_the_first(2).is_some_and(|w| w.starts_with("the log holds 2 executions")));
 }

@@ -261,6 +261,12 @@ durable pm+0 : 0=1
             wanted.replace("mfence; ", ""),
             "a fence that is missing stays missing"
         );
+        let bare = early.replace("0 clwb pm+0\n", "");
+        assert_eq!(
+            words(&bare, dialect()),
+            "begin 0; store pm+0x0 0x1; end 0; ack 0",
+            "so does one of a store that was not even flushed"
+        );
         let own = LOG.replace("0 end 0\n", "0 commit-queue 3\n0 end 0\n");
         assert_eq!(
             words(&own, ranges).matches("commit-queue").count(),

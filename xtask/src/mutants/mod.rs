@@ -108,10 +108,11 @@ fn draw(options: &Options) -> Result<usize, String> {
         _ => None,
     });
     let tree = Tree::new(&drawn)?;
-    let out = tree.plant(&options.krates, &drawn, known.collect())?;
-    for (i, why) in &out {
-        store.add(&keys[*i], Fate::NotSwitched(why.clone()))?;
-    }
+    let known = known.collect();
+    let out = tree.plant(&options.krates, &drawn, known, |out| {
+        let mut all = out.iter();
+        all.try_for_each(|(i, why)| store.add(&keys[*i], Fate::NotSwitched(why.clone())))
+    })?;
     let built = tree.build(&options.krates)?;
     if options.build {
         return Ok(0);
@@ -186,13 +187,16 @@ fn each(list: &[usize], jobs: usize, work: impl Fn(usize) -> Result<(), String> 
     })
 }
 
-/// Each line has its four parts, and its file has such a line.
+/// Each line has its four parts, and its file has such a line. Change and source may have the sign that separates parts.
 #[test]
 fn arguments_are_about_lines_that_there_are() {
     for line in mutant_report::equivalents() {
-        let parts: Vec<&str> = line.splitn(4, " | ").collect();
-        assert!(parts.len() == 4 && parts[3].len() > 20, "{line}");
-        let text = std::fs::read_to_string(crate::sources::root().join(parts[0])).expect("a source");
-        assert!(text.lines().any(|l| l.trim() == parts[2]), "{line}");
+        let parts = line.split_once(" | ").zip(line.rsplit_once(" | "));
+        let ((file, _), (key, why)) = parts.unwrap_or_else(|| panic!("{line}"));
+        assert!(why.len() > 20, "{line}");
+        let text = std::fs::read_to_string(crate::sources::root().join(file)).expect("a source");
+        let is_there = |source: &str| text.lines().any(|l| l.trim() == source);
+        let mut cuts = key.match_indices(" | ").skip(1);
+        assert!(cuts.any(|(at, _)| is_there(&key[at + 3..])), "{line}");
     }
 }

@@ -104,7 +104,8 @@ impl Tree {
     }
 
     /// Puts mutants into the sources of crates, those that can be switched and compile; returns the others with the reason,
-    /// among them those that are known to be such (`out`). A mutant's number is its place in the list.
+    /// among them those that are known to be such (`out`). A mutant's number is its place in the list. `keep` is given what is out so far
+    /// after each attempt: whoever stops it does not wait for the same errors again.
     ///
     /// # Errors
     /// The crate does not compile for another reason.
@@ -113,9 +114,11 @@ impl Tree {
         krates: &[String],
         mutants: &[Mutant],
         mut out: BTreeMap<usize, String>,
+        mut keep: impl FnMut(&BTreeMap<usize, String>) -> Result<(), String>,
     ) -> Result<BTreeMap<usize, String>, String> {
         loop {
             self.write_sources(mutants, &mut out)?;
+            keep(&out)?;
             let wrong = self.errors()?;
             if wrong.is_empty() {
                 return Ok(out);

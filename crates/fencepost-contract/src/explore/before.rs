@@ -112,3 +112,25 @@ impl Before {
         self.overlay = overlay;
     }
 }
+
+/// After an audit that was broken off every step of the next one is run: those that were left are of an older image.
+#[test]
+fn nothing_is_known_of_an_audit_that_does_not_end() {
+    let line = Addr::pm(64).line();
+    let reads = || Reads {
+        lines: vec![line],
+        more: false,
+    };
+    let (mut before, none) = (Before::default(), FxHashMap::default());
+    assert_eq!(before.stale(&[], &none), None);
+    before.begin();
+    (0..2).for_each(|step| before.keep(step, reads(), 1));
+    before.ended(FxHashMap::default());
+    assert_eq!(
+        (before.stale(&[line], &none), before.stale(&[], &none)),
+        (Some(vec![0, 1]), Some(vec![]))
+    );
+    before.begin();
+    before.keep(0, reads(), 1);
+    assert_eq!(before.stale(&[], &none), None);
+}

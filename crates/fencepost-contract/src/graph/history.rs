@@ -175,3 +175,43 @@ impl History {
         last
     }
 }
+
+/// A store belongs to the operation that its own thread has begun and not ended.
+#[test]
+fn stores_are_of_the_operations_that_run() {
+    let mut trace = Trace {
+        threads: 2,
+        ..Trace::default()
+    };
+    let begins = |trace: &mut Trace, thread, k| trace.push(HwThread(thread), TraceKind::OpBegin(k));
+    let stores = |trace: &mut Trace, thread| {
+        let store = StoreId::from_index(trace.stores.len()).unwrap();
+        trace.stores.push(fencepost_kernel::StoreInfo {
+            thread: HwThread(thread),
+            addr: Addr::pm(0),
+            value: 1,
+            nt: false,
+            tx: None,
+            source: std::panic::Location::caller().into(),
+        });
+        trace.push(HwThread(thread), TraceKind::Store(store));
+    };
+    stores(&mut trace, 0);
+    begins(&mut trace, 0, 4);
+    begins(&mut trace, 1, 7);
+    stores(&mut trace, 0);
+    stores(&mut trace, 1);
+    trace.push(HwThread(0), TraceKind::OpEnd(4));
+    stores(&mut trace, 0);
+    let history = History::of(&trace, &Image::default());
+    let of = |s: usize| {
+        let store = StoreId::from_index(s).unwrap();
+        history.operation_of(store, history.thread_of(store).unwrap())
+    };
+    assert_eq!([0, 1, 2, 3].map(of), [None, Some(4), Some(7), None]);
+    let events = trace.events.len();
+    assert_eq!(
+        (history.completed(events - 2), history.completed(events)),
+        (vec![None, None], vec![Some(4), None])
+    );
+}

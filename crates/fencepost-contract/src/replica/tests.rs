@@ -149,3 +149,21 @@ fn a_crash_leaves_a_prefix_and_part_of_one_epoch() {
     );
     assert!(judge(&[(a, 8)], b, Some(b)).unwrap_err().contains("was told"));
 }
+
+/// Four transactions are looked at from the one on that is expected: whoever went further would have left these behind.
+#[test]
+fn what_is_there_too_early_is_found_in_what_comes_next() {
+    let at = |tx: u32| Addr::pm(4096 + 64 * u64::from(tx));
+    let t: Transactions = Rc::new(move |_, tx| Transaction {
+        compute: Ps(0),
+        epochs: vec![RemoteEpoch {
+            at: at(tx),
+            words: vec![7; 8].into(),
+        }],
+    });
+    let early = |tx| {
+        let word = |a: Addr| 7 * u64::from(a.line() == at(tx).line());
+        holds_prefix(&word, &t, id(0, 0, 0), None).is_err()
+    };
+    assert_eq!([0, 1, 2, 3, 4].map(early), [false, true, true, true, false]);
+}

@@ -35,6 +35,8 @@ pub struct RecordRequest {
     pub schedules: Option<u32>,
     /// What the first order comes of.
     pub seed: u64,
+    /// Whether standard output is kept for something else: then what the program says there is said on standard error.
+    pub keeps_stdout: bool,
 }
 
 /// What a recorded program is given and says, where nobody looks.

@@ -171,6 +171,9 @@ impl<'r> Session<'r> {
         // The seed is for what a process gets of chance when it starts.
         command.args(["-cpu", "max", "-seed", "1", "-plugin", &plugin]);
         command.args(&self.command);
+        if self.request.keeps_stdout {
+            command.stdout(std::io::stderr());
+        }
         if run > 0 {
             // What it says is said once, and what it is told it is told again, where that can be.
             command.stdout(Stdio::null());

@@ -164,6 +164,24 @@ pub(crate) fn find(program: &str) -> Result<PathBuf, BadInput> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn an_emulator_takes_plugins_and_is_of_the_version_that_is_known() {
+        let why = |emulator: &str| check_emulator(emulator).err().map(|e| e.message);
+        assert!(why("/no/such/emulator").is_some_and(|w| w.contains("is not there")));
+        assert!(why("true").is_some_and(|w| w.contains("takes no plugins")));
+        let scratch = crate::recovery::scratch::Scratch::new().unwrap();
+        for (version, right) in [("7.2.11", true), ("8.0", false)] {
+            let path = scratch.path().join(version);
+            let says = format!("#!/bin/sh\necho -- -plugin; echo qemu-x86_64 version {version}\n");
+            std::fs::write(&path, says).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            let why = why(path.to_str().unwrap());
+            assert!(right == why.is_none(), "{why:?}");
+            assert!(why.is_none_or(|w| w.contains("only 7.2 is known")));
+        }
+    }
     #[test]
     fn what_was_observed_is_whole_or_nothing() {
         let text = "read 8 4\nread 0 8\neverything: fork\nend\n";

@@ -207,19 +207,22 @@ pub(crate) fn tell_twice(request: &ExternalRequest, loaded: &Loaded, twice: &Twi
         names.extend((rest > 0).then(|| format!("and {rest} more")));
         names
     };
+    // Where recovery fails on what its own stores must have left, the newest of them tells.
+    let newest: Vec<StoreId> = second.newest.into_iter().collect();
+    let (durable, telling) = match second.persisted.is_empty() && second.missing.is_empty() {
+        true => (&newest[..], &newest[..]),
+        false => (&second.persisted[..], second.deviating()),
+    };
     let w = &mut told.witness;
     w.why.clone_from(&second.why);
-    let places = second
-        .deviating()
-        .iter()
-        .filter_map(|s| log.origins[s.index()].source.clone());
+    let places = telling.iter().filter_map(|s| log.origins[s.index()].source.clone());
     let mut places: Vec<String> = places.collect();
     places.sort();
     places.dedup();
     w.source.splice(0..0, places);
     w.replay = w.replay.as_ref().map(|outer| second.id.encode_again(outer));
     if let Some(state) = &mut w.state {
-        state.recovery = Some([named(&second.persisted), named(&second.missing)]);
+        state.recovery = Some([named(durable), named(&second.missing)]);
     }
     told.smallest = second.smallest;
     told

@@ -96,6 +96,11 @@ fn parse(line: &str) -> Option<(u128, Answer)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recovery::scratch::Scratch;
+    use fencepost_contract::images::{Images, Next};
+    use fencepost_contract::recorded::parse as parse_log;
+    use fencepost_contract::{Contract, ContractKind};
+
     #[test]
     fn lines_come_back_as_they_went() {
         for reads in [None, Some(vec![(0, 8)]), Some(vec![(64, 1), (u64::MAX, 0)])] {
@@ -108,5 +113,34 @@ mod tests {
         }
         assert_eq!(parse("xyz all"), None);
         assert_eq!(parse("00ff 1+"), None);
+    }
+
+    /// A search that found a failure finds it again: only what was survived is kept.
+    #[test]
+    fn a_failure_is_asked_for_again() {
+        let log = parse_log("fencepost-log 1\n0 store pm+0 1\n0 store pm+64 1\n").unwrap();
+        let space = Contract::from(ContractKind::Px86).space(&log.trace, &log.initial);
+        let mut images = Images::new(&space, false);
+        let mut jobs = || match images.next_image() {
+            Next::Run(job) => job,
+            Next::Wait | Next::Done => panic!("an image of its own for each"),
+        };
+        let (survived, lost) = (jobs(), jobs());
+        let folder = Scratch::new().unwrap();
+        let path = folder.path().join("verdicts.txt");
+        let failed = Answer {
+            failed: Some("a record is missing".into()),
+            ..Answer::default()
+        };
+        let mut kept = Kept::open(&path, "a search").unwrap();
+        kept.add(&survived, &Answer::default());
+        kept.add(&lost, &failed);
+        let again = Kept::open(&path, "a search").unwrap();
+        assert_eq!(
+            (again.get(&survived), again.get(&lost)),
+            (Some(Answer::default()), None)
+        );
+        let other = Kept::open(&path, "another search").unwrap();
+        assert_eq!(other.get(&survived), None);
     }
 }

@@ -125,6 +125,7 @@ impl<'a> Nested<'a> {
             volatile: false,
             schedules: Some(1),
             seed: 1,
+            keeps_stdout: false,
         };
         let unseen = Unseen {
             input: match self.base.is_folder() {

@@ -183,3 +183,30 @@ impl Thread {
         self.port.outcomes.borrow_mut().pop_front().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::{Addr, At, Mem, Val};
+
+    /// The program acts on memory at once, but only so far: results of racing programs depend on how far.
+    #[test]
+    fn a_thread_runs_ahead_as_far_as_it_may() {
+        let at = |i: usize| Addr::pm(8 * i as u64);
+        let body = move |m: &mut SimMem<'_>| (0..3 * RUN_AHEAD).for_each(|i| m.store(At::new(at(i)), Val::lit(1)));
+        let memory = Rc::new(RefCell::new(Image::default()));
+        let mut thread = Thread::new(Box::new(body), memory.clone(), Rc::default(), Rc::from([]), (0, None));
+        for dispatched in 0..3 * RUN_AHEAD {
+            assert_eq!(thread.next_kind(), Some(OpKind::Store));
+            let stored = (0..).take_while(|i| memory.borrow().word(at(*i)) == 1).count();
+            assert!(
+                stored <= dispatched + 1 + RUN_AHEAD,
+                "{stored} were stored when {dispatched} were dispatched"
+            );
+            let full = dispatched % RUN_AHEAD == 0 && dispatched < 2 * RUN_AHEAD;
+            assert!(!full || stored == dispatched + 1 + RUN_AHEAD);
+            thread.dispatched();
+        }
+        assert_eq!((thread.next_kind(), thread.finished()), (None, true));
+    }
+}

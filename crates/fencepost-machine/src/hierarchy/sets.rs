@@ -131,6 +131,17 @@ impl Set {
 mod tests {
     use super::*;
     use fencepost_kernel::rng::Stream;
+    use std::collections::BTreeSet;
+
+    /// Lines next to each other are told apart without their tags, and from ways that hold no current version.
+    #[test]
+    fn lines_of_a_neighbourhood_have_prints_of_their_own() {
+        for first in [0, 128, 1 << 20] {
+            let prints: BTreeSet<u8> = (first..first + 128).map(print).collect();
+            assert_eq!(prints.len(), 128);
+            assert!(prints.iter().all(|p| ![EMPTY, FROZEN, NONE].contains(p)), "{prints:?}");
+        }
+    }
 
     /// A way as a list has it: print, and the time of its last use.
     #[derive(Copy, Clone)]

@@ -41,6 +41,8 @@ struct Fake {
     asked: usize,
     /// A line whose newest bytes lie elsewhere, and where.
     logged: Option<(LineAddr, LineAddr)>,
+    /// A line that the design has.
+    supplied: Option<LineAddr>,
     /// Queues whose writers were told to try again.
     freed: Vec<u8>,
 }
@@ -104,8 +106,11 @@ impl Outside for Fake {
     fn place(&mut self, _: &mut Hierarchy, _: HwThread, _: &Way) -> Place {
         Place::Here
     }
-    fn read_missed(&mut self, _: &mut Hierarchy, _: HwThread, _: LineAddr) -> ReadAnswer {
-        ReadAnswer::Pass
+    fn read_missed(&mut self, _: &mut Hierarchy, _: HwThread, line: LineAddr) -> ReadAnswer {
+        match self.supplied == Some(line) {
+            true => ReadAnswer::Supply,
+            false => ReadAnswer::Pass,
+        }
     }
     fn read_from(&mut self, _: &mut Hierarchy, line: LineAddr) -> LineAddr {
         self.logged.filter(|l| l.0 == line).map_or(line, |l| l.1)

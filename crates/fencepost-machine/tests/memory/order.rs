@@ -138,6 +138,22 @@ fn coalescing_needs_the_same_epoch_the_same_queue_and_a_write_not_yet_issued() {
     assert!(!merges(write(0, 1, None), write(5, 2, None), true));
 }
 
+/// Two queues take their turns apart. Two writes of one queue whose lines wait in the other, each before what it waits for, would never end.
+#[test]
+fn a_write_whose_line_waits_in_another_queue_is_refused_until_that_is_over() {
+    let mut h = Harness::with_plan(&bare(), &pcm(), &plan(2, 8, false));
+    busy(&mut h);
+    let _ = h.write(150_000, write(1, 1, Some(0)));
+    let second = Write {
+        queue: 1,
+        ..write(1, 2, Some(0))
+    };
+    let push = |h: &mut Harness, at| h.c.push_write(Ps(at), WriteId(50), second);
+    assert_eq!(push(&mut h, 150_000), Err(WriteRefusal::SameLine));
+    h.finish();
+    assert_eq!(push(&mut h, 900_000), Ok(()));
+}
+
 #[test]
 fn a_write_that_an_older_one_would_wait_for_is_refused_until_that_one_is_durable() {
     let mut h = Harness::new(&bare(), &pcm());

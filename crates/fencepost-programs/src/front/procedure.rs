@@ -110,6 +110,15 @@ mod tests {
     use crate::front::plain::Plain;
 
     #[test]
+    fn parameters_are_taken_from_a_list() {
+        let executors = Procedure::new(&mut Layout::default(), 2, 5, 13);
+        let mut m = Plain::default();
+        executors.parameters(&mut m, 1, [7, 8, 9].into_iter());
+        assert_eq!((m.stores, m.loads), (3, 3));
+        let listed = [0, 8, 16].map(|at| m.load(executors.own.word(1, at)).v);
+        assert_eq!(listed, [7, 8, 9]);
+    }
+    #[test]
     fn a_record_is_its_string_in_every_field() {
         let executors = Procedure::new(&mut Layout::default(), 2, 5, 13);
         let mut m = Plain::default();

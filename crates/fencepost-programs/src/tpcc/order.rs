@@ -286,3 +286,11 @@ fn text<M: Mem>(tx: &mut Tx<'_, '_, M>, at: At<M::Dep>) -> [u64; DATA_WORDS] {
     }
     words
 }
+
+/// TPC-C 2.4.2.2: less what is ordered if ten or more are left, or else 91 more than that. The mistake refills one too early.
+#[test]
+fn stock_is_refilled_before_it_falls_below_ten() {
+    let left = |quantity, ordered| Tpcc::left(quantity, ordered, false);
+    assert_eq!([left(20, 5), left(15, 5), left(14, 5), left(10, 10)], [15, 10, 100, 91]);
+    assert_eq!([Tpcc::left(16, 5, true), Tpcc::left(15, 5, true)], [11, 101]);
+}

@@ -2,7 +2,9 @@
 //! recovery. What convicts the deliberate mistakes is in `variants.rs`.
 
 use crate::common::*;
+use fencepost_kernel::params::Raw;
 use fencepost_kernel::{Dialect, Program};
+use fencepost_programs::choices::LogForm;
 use fencepost_programs::{Scheme, Variant, Visit, programs, with_program};
 use std::collections::BTreeSet;
 
@@ -52,11 +54,44 @@ fn all_transactions_of_tpcc_survive_every_strict_prefix() {
         for scheme in about.schemes {
             for (seed, dialect) in [(1, SO), (2, ADR), (4, HARDWARE)] {
                 let mut s = settings("tpcc", *scheme, Variant::Correct, seed);
-                s.params
-                    .push(("mix".into(), fencepost_kernel::params::Raw::Text(mix.into())));
+                s.params.push(("mix".into(), Raw::Text(mix.into())));
                 let got = with_program("tpcc", &s, Strict(dialect, seed)).unwrap();
                 got.unwrap_or_else(|e| panic!("{mix} {} {}: {e}", scheme.name(), dialect.name));
             }
+        }
+    }
+}
+
+/// A few operations of one thread.
+struct Few(Dialect, u64);
+impl Visit for Few {
+    type Out = Result<usize, String>;
+    fn visit<P: Program>(self, p: P) -> Self::Out {
+        let run = record(&p, self.0, 1, 3, self.1);
+        x86_samples(&p, &run, true, LineOrder::None, 1, self.1).map_err(|(n, v)| format!("state {n}: {v:?}"))
+    }
+}
+
+/// Objects from a word to more than two of the largest records, that begin within a line and end in every word of one.
+#[test]
+fn objects_of_every_length_are_logged_and_flushed_whole() {
+    let about = programs().into_iter().find(|p| p.name == "nstore-ycsb").unwrap();
+    let undo = |s: &&Scheme| matches!(s.form(), LogForm::Undo(..));
+    for words in (1..=9).chain([130]) {
+        for scheme in about.schemes.iter().filter(undo) {
+            let mut s = settings("nstore-ycsb", *scheme, Variant::Correct, 11);
+            let fields = if words > 100 { 10 } else { 1 };
+            let sizes = [
+                ("keys", 2),
+                ("write_percent", 100),
+                ("skew_percent", 50),
+                ("fields", fields),
+            ];
+            s.params = sizes.map(|(n, v)| (n.into(), Raw::Int(v))).into();
+            let field = Raw::Text(format!("{}B", 8 * words / fields));
+            s.params.push(("field".into(), field));
+            let got = with_program("nstore-ycsb", &s, Few(SO, 11)).unwrap();
+            got.unwrap_or_else(|e| panic!("{words} words, {}: {e}", scheme.name()));
         }
     }
 }

@@ -292,6 +292,7 @@ pub(super) fn record(args: &RecordArgs, out: &Out) -> Result<u8, LabError> {
         volatile: args.memory == "all",
         schedules: args.schedules,
         seed: args.seed,
+        keeps_stdout: out.json,
     })?;
     out.document(&found, || wrapped(&record_text(&found)))?;
     Ok(CLEAN)

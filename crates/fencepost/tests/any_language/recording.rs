@@ -343,3 +343,26 @@ fn a_length_may_be_lost_until_it_is_synced() {
         }
     }
 }
+
+/// However often a program runs, what it says is said once; where the result is a document, it is not in it.
+#[test]
+fn what_a_program_says_is_said_once_and_apart_from_the_document() {
+    let Some(f) = compiled("says", &[("race", include_str!("programs/race.c"), "")]) else {
+        return;
+    };
+    for format in ["", "--json "] {
+        f.must("rm -rf pool s.log");
+        let o = record(
+            &f,
+            &format!("{format}--schedules 2 --pm pool -o s.log -- sh -c 'echo heard; ./race'"),
+        );
+        let (said, beside) = (String::from_utf8_lossy(&o.stdout), String::from_utf8_lossy(&o.stderr));
+        let heard = |text: &str| text.matches("heard").count();
+        let wanted = if format.is_empty() { (1, 0) } else { (0, 1) };
+        assert_eq!((heard(&said), heard(&beside)), wanted, "{said}{beside}");
+        if !format.is_empty() {
+            let found: serde_json::Value = serde_json::from_str(&said).expect("a document");
+            assert!(found["seconds"].as_f64() > Some(0.0), "{found}");
+        }
+    }
+}

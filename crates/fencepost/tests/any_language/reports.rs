@@ -94,7 +94,12 @@ fn store_logs_of_pmemcheck_are_read() {
 #[test]
 fn power_fails_again_while_recovery_runs() {
     let source = include_str!("programs/redo.c");
-    let Some(f) = compiled("nested", &[("redo", source, ""), ("right", source, "-DRIGHT")]) else {
+    let builds = [
+        ("redo", source, ""),
+        ("once", source, "-DONCE"),
+        ("right", source, "-DRIGHT"),
+    ];
+    let Some(f) = compiled("nested", &builds) else {
         return;
     };
     let log = f.write(
@@ -102,7 +107,12 @@ fn power_fails_again_while_recovery_runs() {
         "fencepost-log 1\npersistent 0x10000 4096\n0 store pm+64 5 @ a.c:1\n0 clwb pm+64\n0 sfence\n",
     );
     let plugin = plugin().display().to_string();
-    for (program, nested, status) in [("redo", false, 0), ("redo", true, 1), ("right", true, 0)] {
+    for (program, nested, status) in [
+        ("redo", false, 0),
+        ("redo", true, 1),
+        ("once", true, 1),
+        ("right", true, 0),
+    ] {
         let recover = f.path(program);
         let mut args = vec!["crash", "--log", &log, "--contract", "px86", "--recover", &recover];
         if nested {
@@ -116,7 +126,9 @@ fn power_fails_again_while_recovery_runs() {
         if status == 1 {
             let witness = &found["witness"];
             assert!(
-                witness["source"][0].as_str().is_some_and(|l| l.starts_with("redo.c:")),
+                witness["source"][0]
+                    .as_str()
+                    .is_some_and(|l| l.starts_with(&format!("{program}.c:"))),
                 "{witness}"
             );
             let id = witness["replay"].as_str().expect("an id");

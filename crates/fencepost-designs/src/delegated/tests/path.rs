@@ -239,6 +239,25 @@ fn merged_epochs_remember_drained_fences() {
     assert!(b.drain(&mut dice));
 }
 
+/// Another FENCE after it, with nothing in between, leaves no gap: what followed the first one is remembered until its epoch is active.
+#[test]
+fn merged_epochs_remember_a_fence_that_another_followed() {
+    let v = dram_line(0);
+    let mut b = Bench::new(build(&slow(), 2, 1, true), 2, 1, 64);
+    b.store(0, pm_line(0), 0, 1);
+    b.fence(0);
+    b.store(0, v, 0, 1);
+    b.fence(0);
+    b.run_for(Ps::from_ns(1000));
+    assert!(b.design.front.tracker.is_empty());
+    b.snoop(1, v, Snoop::Read);
+    b.load(1, v);
+    b.store(1, pm_line(1), 0, 1);
+    b.run_for(Ps::from_ns(1000));
+    let epochs: Vec<_> = b.cx.writes.iter().map(|w| w.write.epoch).collect();
+    assert_eq!(epochs, [Some(Epoch(0)), Some(Epoch(1))]);
+}
+
 /// The epochs of persists, by line, once two cores with epochs of different length have drained.
 fn epochs_of_two_cores(epoch_rule: crate::delegated::EpochRule) -> Vec<u64> {
     let mut b = bench_with(&DelegatedParams { epoch_rule, ..slow() }, 2, 64);

@@ -190,6 +190,29 @@ mod tests {
     fn the_newest_committed_versions_go_home_wherever_recovery_is_cut_short() {
         assert_eq!(left(LocFault::None), [[20, 21, 0]]);
     }
+    /// A line that its transaction wrote again after it had left: the entry that came later has the newer bytes, wherever it lies.
+    #[test]
+    fn of_two_entries_of_a_transaction_the_one_that_came_later_goes_home() {
+        for later in [0, 1] {
+            let mut image = Image::default();
+            image.set_line(LOG_BASE.line(), &plain([MAGIC, 1, 0, 0, 0, 0, 0, 0]));
+            for slot in [0, 1] {
+                let stamp = 5 + u64::from(slot == later);
+                let entry = Entry {
+                    home: home(0),
+                    key: 0,
+                    stamp,
+                };
+                image.set_line(data_line(slot), &plain([stamp; 8]));
+                image.set_line(tag_line(slot), &tag(&entry, Some(1)));
+            }
+            let (outcomes, _) = disturbed(&Cache(LocFault::None), &image, Again { depth: 2, states: 99 });
+            assert!(
+                outcomes.iter().all(|o| o.image.line_words(home(0)) == [6; 8]),
+                "slot {later}"
+            );
+        }
+    }
     #[test]
     fn lines_discarded_before_they_are_home_are_lost() {
         let lost = left(LocFault::LogEmptiedFirst);

@@ -61,3 +61,25 @@ fn what_is_read_in_place_of_a_line_is_not_written_over_before() {
     assert_eq!(b.out.freed, [3]);
     assert!(!b.h.holds_up_write(line(100), 3));
 }
+
+/// Three reads for one register: the first has it, and while it does the design takes the second's line. So the register is the third's.
+#[test]
+fn a_read_that_the_design_answers_leaves_its_register_to_the_next() {
+    let mut spec = MachineSpec::default();
+    spec.llc.mshrs = 1;
+    let hooks = Hooks {
+        reads: true,
+        ..Hooks::default()
+    };
+    let mut b = Bench::new(spec, hooks);
+    for core in 0..3 {
+        assert_eq!(b.access(core, line(core.into()), false), Lookup::Missed);
+    }
+    b.run_until(|out| out.agenda.iter().all(|n| matches!(n.2, Next::Read(..))));
+    b.out.supplied = Some(line(1));
+    b.run();
+    let mut served: Vec<HwThread> = b.arrived.iter().map(|(w, _)| w.hw_thread()).collect();
+    served.sort_unstable();
+    assert_eq!(served, [0, 1, 2].map(HwThread));
+    assert_eq!(b.h.counters.memory_reads[Side::Pm as usize], 2);
+}

@@ -214,3 +214,9 @@ impl TpccModel {
 fn word<M: Mem<Dep = ()>>(m: &mut M, tuple: At<()>, field: u64) -> (u64, Addr) {
     (m.load(tuple.field(field)).v, tuple.field(field).addr)
 }
+
+/// TPC-C 2.4.2.2.
+#[test]
+fn stock_is_refilled_before_it_falls_below_ten() {
+    assert_eq!([sell(20, 5), sell(15, 5), sell(14, 5), sell(10, 10)], [15, 10, 100, 91]);
+}
