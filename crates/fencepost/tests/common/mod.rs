@@ -4,6 +4,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The command, not yet started.
 pub(crate) fn command(args: &[&str]) -> Command {
@@ -31,14 +32,17 @@ pub(crate) fn replay_all(printed: &Output, folder: &Path) {
             ids.extend(quoted.filter_map(|rest| Some(rest.split_once('\'')?.0.to_owned())));
         }
     }
-    let image = std::env::temp_dir().join(format!("fencepost-replayed-{}-{:p}", std::process::id(), &text));
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let own = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let image = std::env::temp_dir().join(format!("fencepost-replayed-{}-{}", own.0, own.1));
     for id in ids {
         let again = command(&["replay", &id, "-o"]).arg(&image).current_dir(folder).output();
         let again = again.expect("the command starts");
         let said = String::from_utf8_lossy(&again.stdout);
         assert_eq!(code(&again), 1, "replay {id}: {said}{}", stderr(&again));
     }
-    let _ = std::fs::remove_file(image);
+    // An image of several files is a folder.
+    let _ = std::fs::remove_file(&image).or_else(|_| std::fs::remove_dir_all(&image));
 }
 /// The texts of all fields `replay` of a document.
 fn collect_ids(value: &Value, ids: &mut Vec<String>) {

@@ -177,7 +177,12 @@ fn paths(reading: &Reading) -> BTreeSet<String> {
 fn stated(reached: &BTreeMap<String, Stated>, path: &str, note: String) -> Stated {
     match reached.get(path).or_else(|| reached.get(path.rsplit_once('.')?.0)) {
         Some(said) => said.clone(),
-        None if ["paper:", "simulator:", "standard:"].iter().any(|who| note.starts_with(who)) => Stated::Source(note),
+        None if ["paper:", "simulator:", "standard:"]
+            .iter()
+            .any(|who| note.starts_with(who)) =>
+        {
+            Stated::Source(note)
+        }
         None => Stated::Open(note),
     }
 }
