@@ -17,6 +17,7 @@ pub(crate) const STATEMENTS: &[Statement] = &[
         name: "broi-coherence-chain",
         broken_by: Some("broi.released-when-sent"),
         programs: Programs::AllCount,
+        reads: &[],
         run: |_| litmus::coherence_chain(&["epoch", "broi"], "released-when-sent"),
     },
 ];

@@ -13,6 +13,8 @@ pub struct Statement {
     pub broken_by: Option<&'static str>,
     /// What programs that were not run can still change.
     pub programs: Programs,
+    /// The matrices whose runs decide it under a joint reading; none for statements that look at checked runs, or at none.
+    pub reads: &'static [&'static str],
     /// Runs the test; finished runs of the experiment are at hand.
     pub run: fn(&Runs) -> Result<String, String>,
 }
@@ -54,6 +56,7 @@ impl Statement {
             name: rule.name,
             broken_by: Some(rule.broken_by),
             programs: Programs::AllCount,
+            reads: &[],
             run,
         }
     }

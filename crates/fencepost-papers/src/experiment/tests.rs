@@ -207,6 +207,7 @@ fn checks_costs_and_parameters_score() {
         name,
         broken_by: None,
         programs: Programs::AllCount,
+        reads: &[],
         run,
     };
     let checks = Statements::new(vec![

@@ -57,8 +57,8 @@ fn joint(t: &mut String, what: &str, j: &Joint, of: usize) {
 
 fn text(r: &Inference) -> String {
     let mut t = format!(
-        "{}: {} joint readings of {:.1e} tried ({} inputs), {} impossible; {} runs asked for, {} different, {} executed now\n",
-        r.paper, r.tried, r.possible, r.inputs, r.impossible, r.runs_asked, r.runs_distinct, r.ran
+        "{}: {} joint readings of {:.1e} tried ({} inputs), {} in part, {} impossible; {} runs asked for, {} different, {} executed now\n",
+        r.paper, r.tried, r.possible, r.inputs, r.in_part, r.impossible, r.runs_asked, r.runs_distinct, r.ran
     );
     joint(&mut t, "by the text", &r.by_text, r.rows.len());
     joint(

@@ -175,7 +175,10 @@ fn paths(reading: &Reading) -> BTreeSet<String> {
 }
 
 fn stated(reached: &BTreeMap<String, Stated>, path: &str, note: String) -> Stated {
-    match reached.get(path).or_else(|| reached.get(path.rsplit_once('.')?.0)) {
+    // `design.KEY` speaks of every design that has the key.
+    let key = path.strip_prefix("design.").and_then(|rest| rest.split_once('.'));
+    let of_all = key.and_then(|(_, key)| reached.get(&format!("design.{key}")));
+    match reached.get(path).or(of_all).or_else(|| reached.get(path.rsplit_once('.')?.0)) {
         Some(said) => said.clone(),
         None if ["paper:", "simulator:", "standard:"]
             .iter()
@@ -253,6 +256,16 @@ mod tests {
         assert_eq!(
             stated(&inputs, "core.rob", "paper: Table I".into()),
             Stated::Input("window".into())
+        );
+        // What is said of the key of every design goes for each.
+        let all = BTreeMap::from([("design.gap".to_owned(), Stated::Input("slot".into()))]);
+        assert_eq!(
+            stated(&all, "design.x86-adr.gap", String::new()),
+            Stated::Input("slot".into())
+        );
+        assert_eq!(
+            stated(&all, "design.x86-adr.ack", String::new()),
+            Stated::Open(String::new())
         );
         assert_eq!(
             stated(&inputs, "l1.ways", "paper: Table I".into()),

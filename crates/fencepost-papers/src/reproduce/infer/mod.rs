@@ -53,7 +53,7 @@ pub fn infer(
     broad(&mut search, &primaries, (&weighted, o.tries), told)?;
     search.try_all(from)?;
     guided(&mut search, (&weighted, subject.headline.len(), o.tries), told)?;
-    let (mut archive, mut impossible) = (search.archive, search.impossible.len());
+    let (mut archive, mut impossible, mut in_part) = (search.archive, search.impossible.len(), search.in_part);
     let mut held_out = Vec::new();
     for split in 0..o.splits as u64 {
         told(archive.tried.len(), "what half of the claims predicts");
@@ -65,6 +65,7 @@ pub fn infer(
         search.towards(&seen, o.tries / (4 * o.splits))?;
         held_out.push(HeldOut::of(&search.archive, &primaries, &seen, &hidden));
         impossible += search.impossible.len();
+        in_part.extend(search.in_part);
         search.archive.tried.into_iter().for_each(|t| archive.add(t));
     }
     let best = archive.best(&weighted, 1)[0].taken.clone();
@@ -77,6 +78,7 @@ pub fn infer(
     };
     let counts = [
         archive.tried.len(),
+        in_part.len(),
         impossible,
         simulation.asked,
         simulation.known.len(),

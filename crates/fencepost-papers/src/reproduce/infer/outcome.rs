@@ -84,6 +84,8 @@ pub struct Inference {
     pub possible: f64,
     /// Joint readings that were tried at whole length.
     pub tried: usize,
+    /// Joint readings that were tried with a fifth of each run, to choose from.
+    pub in_part: usize,
     /// Joint readings whose inputs contradict each other.
     pub impossible: usize,
     /// Runs that the joint readings asked for.
@@ -121,7 +123,7 @@ impl Inference {
         (primaries, best): (Taken, Taken),
         (whole, full): (Finals, Option<Finals>),
         held_out: Vec<HeldOut>,
-        [tried, impossible, runs_asked, runs_distinct, ran]: [usize; 5],
+        [tried, in_part, impossible, runs_asked, runs_distinct, ran]: [usize; 6],
     ) -> Inference {
         let ids = |rows: &[usize]| rows.iter().map(|r| subject.headline[*r].id.clone()).collect::<Vec<_>>();
         let named = |input: usize, reading: usize| {
@@ -158,6 +160,7 @@ impl Inference {
             inputs: subject.space.inputs(),
             possible: subject.space.size(),
             tried,
+            in_part,
             impossible,
             runs_asked,
             runs_distinct,

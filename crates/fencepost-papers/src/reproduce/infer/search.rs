@@ -1,12 +1,14 @@
 //! The directed search: from what was tried towards joint readings that meet more of some rows.
 //!
-//! It begins from a broad sample, tried small first: of a Latin hypercube the better part goes on to full length (successive
-//! halving). Then it goes on from the best so far: all single changes of the best, pairs of changes, and crosses of two good ones.
+//! It begins from a broad sample, a Latin hypercube. Then it goes on from the best so far: single changes of the best, pairs of
+//! changes, and crosses of two good ones. Either way several times as many are judged in part first as go on to full length
+//! (successive halving): what is bad shows in a fifth of a run.
 //! It only asks; what asks the simulator is the judge, so that tests can search functions whose optimum is known.
 
 use super::archive::{Archive, Judged, Tried};
 use super::space::{Space, Taken};
 use fencepost_kernel::rng::Stream;
+use std::collections::HashSet;
 
 /// How much work stands behind a judgement.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub(super) type Judge<'a, E> = dyn FnMut(&[Taken], Length) -> Result<Vec<Option<
 
 /// Good joint readings that moves start from.
 const ELITE: usize = 12;
-/// Of the sample, one in so many goes on to full length.
+/// Of those judged in part, one in so many goes on to full length.
 const KEEP: usize = 4;
 /// Moves that are looked for before a search gives up: the space may be exhausted.
 const PATIENCE: usize = 200;
@@ -35,6 +37,8 @@ pub(super) struct Search<'a, E> {
     pub archive: Archive,
     /// Joint readings whose inputs contradict each other.
     pub impossible: Vec<Taken>,
+    /// Joint readings that were judged in part.
+    pub in_part: HashSet<Taken>,
     /// Joint readings asked for at once: they share runs, and run side by side.
     pub batch: usize,
     dice: Stream,
@@ -48,6 +52,7 @@ impl<'a, E> Search<'a, E> {
             space,
             archive: Archive::default(),
             impossible: Vec::new(),
+            in_part: HashSet::new(),
             batch: batch.max(1),
             dice: Stream::new(seed, "infer"),
             judge,
@@ -78,32 +83,43 @@ impl<'a, E> Search<'a, E> {
     /// Tries a Latin hypercube of `n` joint readings in part, and the quarter of them that meets most of `rows` at full length.
     pub(super) fn sample(&mut self, n: usize, rows: &[usize]) -> Result<(), E> {
         let all = self.space.latin(n, &mut self.dice);
-        let mut small = Archive::default();
-        for some in all.chunks(self.batch) {
-            let judged = (self.judge)(some, Length::Part)?;
-            let tried = |(taken, rows): (&Taken, Option<Vec<Judged>>)| {
-                Some(Tried {
-                    taken: taken.clone(),
-                    rows: rows?,
-                })
-            };
-            some.iter().zip(judged).filter_map(tried).for_each(|t| small.add(t));
-        }
-        let kept = small.best(rows, n.div_ceil(KEEP));
-        self.try_all(kept.into_iter().map(|t| t.taken.clone()).collect())
+        let better = self.better(all, n.div_ceil(KEEP), rows)?;
+        self.try_all(better)
     }
     /// Tries up to `tries` further joint readings on the way to one that meets most of `rows`; ends early when one meets all, or
     /// nothing new is found.
     pub(super) fn towards(&mut self, rows: &[usize], tries: usize) -> Result<(), E> {
         let end = self.count() + tries;
         while self.count() < end && !self.archive.tried.iter().any(|t| t.meets(rows)) {
-            let moves = self.moves(rows, self.batch.min(end - self.count()));
+            let n = self.batch.min(end - self.count());
+            let moves = self.moves(rows, KEEP * n);
+            let moves = self.better(moves, n, rows)?;
             if moves.is_empty() {
                 break;
             }
             self.try_all(moves)?;
         }
         Ok(())
+    }
+    /// The `n` that meet most of `rows` in part; all of them where they are no more.
+    fn better(&mut self, all: Vec<Taken>, n: usize, rows: &[usize]) -> Result<Vec<Taken>, E> {
+        if all.len() <= n {
+            return Ok(all);
+        }
+        let mut small = Archive::default();
+        for some in all.chunks(self.batch) {
+            let judged = (self.judge)(some, Length::Part)?;
+            for (taken, rows) in some.iter().zip(judged) {
+                let taken = taken.clone();
+                match rows {
+                    Some(rows) => small.add(Tried { taken, rows }),
+                    None if self.impossible.contains(&taken) => {}
+                    None => self.impossible.push(taken),
+                }
+            }
+        }
+        self.in_part.extend(all);
+        Ok(small.best(rows, n).into_iter().map(|t| t.taken.clone()).collect())
     }
     /// How many joint readings were asked for at full length.
     pub(super) fn count(&self) -> usize {

@@ -72,13 +72,19 @@ impl Subject {
         let simulated = |c: &Claim| c.by.tag().is_some() || matches!(c.by, Rule::Check { .. });
         let measured = |c: &Claim| c.rests_on == Kind::Measured && simulated(c);
         let mut all: Vec<Claim> = claims::of_paper(paper)?.into_iter().filter(measured).collect();
-        let of_headline = |c: &Claim| c.by.tag().is_some_and(|t| readings.headline.iter().any(|h| h == t));
+        let statements = papers::statements();
+        let in_headline = |tag: &str| readings.headline.iter().any(|h| h == tag);
+        let of_headline = |c: &Claim| match &c.by {
+            Rule::Check { test } => (statements.find(test))
+                .is_some_and(|s| !s.reads.is_empty() && s.reads.iter().all(|tag| in_headline(tag))),
+            by => by.tag().is_some_and(in_headline),
+        };
         all.sort_by_key(|r| !of_headline(r));
         Ok(Subject {
             space: Space::new(readings.input.iter().map(levels).collect()),
             headline: all.iter().filter(|r| of_headline(r)).cloned().collect(),
             all,
-            statements: papers::statements(),
+            statements,
             experiment,
             readings,
         })
