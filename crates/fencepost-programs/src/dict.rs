@@ -139,7 +139,8 @@ impl Keys for Dict {
     }
 }
 
-fn digest(found: &[u64]) -> u64 {
+/// One number of what an operation found.
+pub(crate) fn digest(found: &[u64]) -> u64 {
     match found {
         [one] => *one,
         _ => found.iter().fold(1, |d, v| rng::mix(d ^ rng::mix(v + 1))),

@@ -1,6 +1,6 @@
 //! What the object-store maps (`ctree`, `hashmap`) share: values, references of two words, keys of 64 bits.
 
-use crate::dict::{Keys, Toggle};
+use crate::dict::{Keys, Toggle, digest};
 use crate::draw::below;
 use crate::front::{Reader, next_word};
 use crate::layout::{Layout, Rows};
@@ -10,6 +10,7 @@ use crate::settings::Settings;
 use crate::small::Small;
 use crate::tx::Tx;
 use fencepost_kernel::{At, Bytes, Mem, OpRecord, Outcome, Val, rng};
+use std::collections::BTreeMap;
 
 /// Bytes of the smallest block: the size class that holds a node behind an allocator's header.
 const BLOCK: u64 = 128;
@@ -35,19 +36,27 @@ pub struct Inserts {
     pub preload: u64,
     /// Inserts of one transaction.
     pub batch: u32,
+    /// Whether an operation on a key that is there removes it; else it gives it a new value.
+    pub removes: bool,
     pub values: Values,
 }
 
 impl Inserts {
     /// Inserts of so many a transaction, with values of this length, where so many keys stand before the run and operations draw from so
-    /// many (0: each has a key of its own).
-    pub fn new(s: &Settings, (preload, keys): (u64, u64), batch: u32, value: Bytes) -> Result<Inserts, String> {
+    /// many (0: each has a key of its own); `removes` as above.
+    pub fn new(
+        s: &Settings,
+        (preload, keys): (u64, u64),
+        (batch, removes): (u32, bool),
+        value: Bytes,
+    ) -> Result<Inserts, String> {
         Ok(Inserts {
             seed: s.seed,
             threads: s.threads,
             keys,
             preload,
             batch,
+            removes,
             values: Values::new(value.0)?,
         })
     }
@@ -110,25 +119,43 @@ impl Keys for Inserts {
         }
         inserts
     }
-    /// What an insert finds is never asked for.
-    fn outcome<M: Mem>(_: &[u64]) -> Outcome {
-        Outcome { kind: 1, words: [0; 3] }
+    /// What was removed, digested if an oracle looks; what an insert finds is never asked for.
+    #[inline(always)]
+    fn outcome<M: Mem>(found: &[u64]) -> Outcome {
+        let removed = M::OBSERVED && found.iter().any(|f| *f != 0);
+        Outcome {
+            kind: 1,
+            words: [if removed { digest(found) } else { 0 }, 0, 0],
+        }
     }
     /// Operations in the order of the one lock.
     fn history(&self, ops: &[OpRecord], _: impl Fn(u64) -> u64) -> History {
         let mut b = Builder::new(ops);
         self.preloaded().for_each(|(key, value)| b.initial(key, value));
-        let mut before: Option<(u32, u32)> = None;
+        // What is there matters only where it is removed.
+        let mut now: BTreeMap<u64, u64> = self.preloaded().filter(|_| self.removes).collect();
+        let (mut before, mut serial): (Option<(u32, u32)>, bool) = (None, true);
         for o in ops {
             let op = (o.thread, o.k);
-            for insert in self.input(o.thread, o.k).as_slice() {
-                b.write(insert.key, op, insert.value);
+            let mut found = Vec::with_capacity(self.batch as usize);
+            for wanted in self.input(o.thread, o.k).as_slice() {
+                let old = if self.removes { now.remove(&wanted.key) } else { None };
+                if self.removes && old.is_none() {
+                    now.insert(wanted.key, wanted.value);
+                }
+                found.push(old.unwrap_or(0));
+                b.write(wanted.key, op, if old.is_some() { 0 } else { wanted.value });
             }
+            let removed = found.iter().any(|f| *f != 0);
+            serial &= o.outcome.words[0] == if removed { digest(&found) } else { 0 };
             if let Some(before) = before.replace(op) {
                 b.depends(before, op);
             }
         }
-        b.build()
+        b.build_if(
+            serial,
+            "what the operations removed is not what the lock's order of them leaves",
+        )
     }
 }
 

@@ -1,8 +1,9 @@
-//! `ctree`: the crit-bit tree of an object store. Insert a random 64-bit key with a 128-byte value (`value`).
+//! `ctree`: the crit-bit tree of an object store. Insert a random 64-bit key with a 128-byte value (`value`), or remove it (`removes`).
 //!
 //! An inner node holds the number of the bit in which the keys below it differ and two entries; an entry is a key and a reference of two
 //! words. An insert finds the leaf nearest to its key, takes a block for the value and one for an inner node, fills both, and redirects
-//! one entry: 24 bytes that are logged. A key that is there gets a new value. One lock.
+//! one entry: 24 bytes that are logged. A key that is there gets a new value, or is removed: the other entry of its node moves to where
+//! the node hung. One lock.
 //!
 //! By default every insert has a key of its own, and the tree holds 50,000 keys before the run: half of the 100,000 inserts into an
 //! empty tree that the papers run. `batch` inserts so many keys in one transaction.
@@ -48,6 +49,8 @@ params! {
         /// Inserts in one transaction.
         #[range(1..=16)]
         batch: u32 = 1,
+        /// Whether an operation on a key that is there removes it; else it gives it a new value.
+        removes: bool = false,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
         /// What the program does around its transactions.
@@ -77,10 +80,12 @@ impl CritBit {
     fn owns(&self, at: u64) -> bool {
         self.preload.owns(at) || self.pool.owns(Addr(at))
     }
-    /// The entry where the search for `key` ends: at a leaf, or before the first node that tells bits below `above` apart.
+    /// The entry where the search for `key` ends: at a leaf, or before the first node that tells bits below `above` apart. With it the
+    /// entry from which its node hangs; the root's hangs from itself.
     #[inline(always)]
-    fn search<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64, above: Option<u64>) -> At<M::Dep> {
+    fn search<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64, above: Option<u64>) -> [At<M::Dep>; 2] {
         let mut at = At::new(self.root);
+        let mut hangs = at;
         while tx.read(at.field(TAG)).v == NODE {
             let node = tx.read(at.field(REF)).ptr();
             let diff = tx.read(node.field(DIFF)).v;
@@ -88,9 +93,9 @@ impl CritBit {
             if above.is_some_and(|bit| diff < bit) {
                 break;
             }
-            at = entry(node, key >> diff & 1);
+            (hangs, at) = (at, entry(node, key >> diff & 1));
         }
-        at
+        [at, hangs]
     }
     /// The driver and the library around an insert that logs one entry and takes two blocks.
     #[inline(always)]
@@ -100,11 +105,41 @@ impl CritBit {
         front.insert(tx.pm.m, thread, &[entry], 2);
         Some(data)
     }
-    /// Inserts a key: the last word of its value.
+    /// Takes out the key of a leaf, whose node hangs from the other entry; the value that was there.
+    fn remove<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, [leaf, hangs]: [At<M::Dep>; 2]) -> u64 {
+        let block = tx.read(leaf.field(REF)).ptr();
+        let found = tx.read(block).v;
+        if let Some(front) = &self.front {
+            let thread = tx.thread();
+            front.insert(tx.pm.m, thread, &[hangs], 0);
+        }
+        tx.protect_once(hangs, ENTRY);
+        if leaf.addr == hangs.addr {
+            // The last key.
+            for (word, empty) in [(KEY, 0), (TAG, NONE), (REF, 0)] {
+                tx.write(hangs.field(word), Val::lit(empty));
+            }
+        } else {
+            let node = tx.read(hangs.field(REF)).ptr();
+            let other = entry(node, u64::from(leaf.addr == entry(node, 0).addr));
+            for word in [KEY, TAG, REF] {
+                let moved = tx.read(other.field(word));
+                tx.write(hangs.field(word), moved);
+            }
+            tx.free(node);
+        }
+        tx.free(block);
+        found
+    }
+    /// Inserts a key, for which the search ended at this leaf with its tag and key: the last word of its value.
     #[inline(always)]
-    fn insert<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, new: Toggle, last: u64, wrong_bit: bool) -> At<M::Dep> {
-        let leaf = self.search(tx, new.key, None);
-        let (tag, found) = (tx.read(leaf.field(TAG)).v, tx.read(leaf.field(KEY)).v);
+    fn insert<M: Mem>(
+        &self,
+        tx: &mut Tx<'_, '_, M>,
+        (leaf, tag, found): (At<M::Dep>, u64, u64),
+        (new, last): (Toggle, u64),
+        wrong_bit: bool,
+    ) -> At<M::Dep> {
         let data = self.drive(tx, new, leaf);
         let block = tx.alloc();
         let last = self.inserts.values.fill(tx, block, (new.value, last), data);
@@ -126,7 +161,7 @@ impl CritBit {
             // The mistake: the lowest bit that differs instead of the highest.
             true => u64::from(difference.trailing_zeros()),
         };
-        let above = self.search(tx, new.key, Some(bit));
+        let [above, _] = self.search(tx, new.key, Some(bit));
         let node = tx.alloc();
         let (own, other) = (entry(node, new.key >> bit & 1), entry(node, !(new.key >> bit) & 1));
         tx.fresh(node.field(DIFF), Val::lit(bit));
@@ -172,7 +207,7 @@ impl CritBit {
 
 impl Contents for CritBit {
     const NAME: &'static str = "ctree";
-    const ABOUT: &'static str = "crit-bit tree: inserts of random keys with 128 B values";
+    const ABOUT: &'static str = "crit-bit tree: inserts (and removals) of random keys with 128 B values";
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
     const SMALL: &'static [(&'static str, &'static str)] = &[("preload", "3"), ("keys", "12"), ("value", "16B")];
     type Params = CtreeParams;
@@ -181,7 +216,7 @@ impl Contents for CritBit {
     type Audit = CtreeAudit;
 
     fn keys_of(p: &CtreeParams, s: &Settings) -> Result<Inserts, String> {
-        Inserts::new(s, (p.preload, p.keys), p.batch, p.value)
+        Inserts::new(s, (p.preload, p.keys), (p.batch, p.removes), p.value)
     }
     fn lay_out(p: &CtreeParams, s: &Settings, inserts: Inserts, layout: &mut Layout) -> Result<LaidOut<Self>, String> {
         let root = layout.pm(64);
@@ -221,9 +256,17 @@ impl Contents for CritBit {
     #[inline(always)]
     fn change<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, wanted: Toggle, last: u64) -> Changed<M::Dep> {
         let wrong_bit = tx.slip(Variant::SemanticMistake);
+        let ends = self.search(tx, wanted.key, None);
+        let (tag, found) = (tx.read(ends[0].field(TAG)).v, tx.read(ends[0].field(KEY)).v);
+        if self.inserts.removes && tag == VALUE && found == wanted.key {
+            return Changed {
+                found: self.remove(tx, ends),
+                inserted: None,
+            };
+        }
         Changed {
             found: 0,
-            inserted: Some(self.insert(tx, wanted, last, wrong_bit)),
+            inserted: Some(self.insert(tx, (ends[0], tag, found), (wanted, last), wrong_bit)),
         }
     }
     #[inline(always)]

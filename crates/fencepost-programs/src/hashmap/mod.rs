@@ -1,4 +1,5 @@
-//! `hashmap`: the transactional chained map of an object store. Insert a random 64-bit key with a 128-byte value (`value`).
+//! `hashmap`: the transactional chained map of an object store. Insert a random 64-bit key with a 128-byte value (`value`), or remove it
+//! (`removes`).
 //!
 //! An insert logs its bucket and the map's count, takes a block for the entry (key, value, link: 40 bytes) and one for the value, fills
 //! them and puts the entry in front. Where a chain is longer than 10, or longer than 5 while there are more than two entries a bucket, a
@@ -55,6 +56,8 @@ params! {
         /// Inserts in one transaction.
         #[range(1..=16)]
         batch: u32 = 1,
+        /// Whether an operation on a key that is there removes it; else it gives it a new value.
+        removes: bool = false,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
         /// What the program does around its transactions.
@@ -91,20 +94,29 @@ impl Chains {
             pool: &self.pool,
         }
     }
-    /// Inserts a key. The last word of its value, and how long its chain is now if it grew.
+    /// A key's turn: it is inserted, gets a new value or is removed. How long its chain is now if it grew.
     #[inline(always)]
-    fn insert<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, new: Toggle, last: u64, forgets: bool) -> (At<M::Dep>, u64) {
+    fn put<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, new: Toggle, last: u64, forgets: bool) -> (Changed<M::Dep>, u64) {
+        let inserted = |at| Changed {
+            found: 0,
+            inserted: Some(at),
+        };
         let buckets = tx.read(At::new(self.table.root).field(BUCKETS)).ptr();
         let head = Table::bucket(buckets, new.key, tx.read(buckets).v);
         let first = tx.read(head);
-        let (mut entry, mut chain) = (first.ptr(), 0);
+        let (mut entry, mut chain, mut before) = (first.ptr(), 0, None);
         while entry.addr.0 != 0 {
             let key = tx.read(entry.field(KEY)).v;
             tx.compute(sites::CHAIN_STEP);
+            if key == new.key && self.inserts.removes {
+                let found = self.remove(tx, entry, (head, before), forgets);
+                return (Changed { found, inserted: None }, 0);
+            }
             if key == new.key {
-                return (self.replace(tx, entry, new, last), 0);
+                return (inserted(self.replace(tx, entry, new, last)), 0);
             }
             chain += 1;
+            before = Some(entry);
             entry = tx.read(entry.field(NEXT + 8)).ptr();
         }
         let count = At::new(self.table.root).field(COUNT);
@@ -123,7 +135,42 @@ impl Chains {
             let more = tx.read(count).map(|n| n + 1);
             tx.write(count, more);
         }
-        (last, chain + 1)
+        (inserted(last), chain + 1)
+    }
+    /// Takes an entry out of its chain, which begins at `head`, and in which it stands behind another or first; the value that was there.
+    fn remove<M: Mem>(
+        &self,
+        tx: &mut Tx<'_, '_, M>,
+        entry: At<M::Dep>,
+        (head, before): (At<M::Dep>, Option<At<M::Dep>>),
+        forgets: bool,
+    ) -> u64 {
+        let count = At::new(self.table.root).field(COUNT);
+        let block = tx.read(entry.field(VALUE_AT + 8)).ptr();
+        let found = tx.read(block).v;
+        let (link, bytes) = before.map_or((head, 8), |b| (b.field(NEXT), 16));
+        tx.protect_once(link, bytes);
+        tx.protect_once(count, 8);
+        if let Some(front) = &self.front {
+            let thread = tx.thread();
+            front.insert(tx.pm.m, thread, &[link, count], 0);
+        }
+        let next = tx.read(entry.field(NEXT + 8));
+        match before {
+            None => tx.write(head, next),
+            Some(before) => {
+                let tag = tx.read(entry.field(NEXT));
+                tx.write(before.field(NEXT), tag);
+                tx.write(before.field(NEXT + 8), next);
+            }
+        }
+        if !forgets {
+            let fewer = tx.read(count).map(|n| n - 1);
+            tx.write(count, fewer);
+        }
+        tx.free(entry);
+        tx.free(block);
+        found
     }
     /// The driver and the library around an insert that logs these ranges and takes so many blocks.
     #[inline(always)]
@@ -151,24 +198,27 @@ impl Chains {
         tx.free(old);
         last
     }
-    /// The transaction of an operation; the longest chain that it left.
+    /// The transaction of an operation; what it removed, and the longest chain that it left.
     #[inline(always)]
-    fn insert_all<M: Mem>(
+    fn put_all<M: Mem>(
         &self,
         rt: &Runtime,
         pm: &mut Pm<'_, M>,
         (thread, k): (u32, u32),
         keys: &[Toggle],
-    ) -> Result<u64, Rollback> {
+    ) -> Result<(Found, u64), Rollback> {
         let mut tx = rt.begin(pm, thread, k)?;
         let split = tx.slip(Variant::NonAtomicUpdate);
         // The mistake: the map's count is not kept.
         let forgets = tx.slip(Variant::SemanticMistake) && k % 4 == 1;
-        let (mut unfinished, mut longest) = (None, 0);
+        let (mut found, mut unfinished, mut longest) = (Found::new(0), None, 0);
         for new in keys {
-            let (at, chain) = self.insert(&mut tx, *new, if split { 0 } else { new.value }, forgets);
-            unfinished = Some((at, new.value));
+            let (changed, chain) = self.put(&mut tx, *new, if split { 0 } else { new.value }, forgets);
+            unfinished = changed.inserted.map(|at| (at, new.value));
             longest = chain.max(longest);
+            if M::OBSERVED {
+                found.push(changed.found);
+            }
         }
         if tx.may_roll_back() && longest > LONGISH {
             // A second transaction that is rolled back would repeat the operation after others have seen its first.
@@ -183,13 +233,13 @@ impl Chains {
             // The operation has no further transaction in which the map might grow.
             longest = 0;
         }
-        Ok(longest)
+        Ok((found, longest))
     }
 }
 
 impl Contents for Chains {
     const NAME: &'static str = "hashmap";
-    const ABOUT: &'static str = "transactional chained map that grows: inserts of random keys with 128 B values";
+    const ABOUT: &'static str = "transactional chained map that grows: inserts (and removals) of random keys with 128 B values";
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
     const SMALL: &'static [(&'static str, &'static str)] =
         &[("buckets", "1"), ("preload", "3"), ("keys", "12"), ("value", "16B")];
@@ -199,7 +249,7 @@ impl Contents for Chains {
     type Audit = HashmapAudit;
 
     fn keys_of(p: &HashmapParams, s: &Settings) -> Result<Inserts, String> {
-        Inserts::new(s, (p.preload, p.keys), p.batch, p.value)
+        Inserts::new(s, (p.preload, p.keys), (p.batch, p.removes), p.value)
     }
     fn lay_out(
         p: &HashmapParams,
@@ -257,10 +307,7 @@ impl Contents for Chains {
     }
     #[inline(always)]
     fn change<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, wanted: Toggle, last: u64) -> Changed<M::Dep> {
-        Changed {
-            found: 0,
-            inserted: Some(self.insert(tx, wanted, last, false).0),
-        }
+        self.put(tx, wanted, last, false).0
     }
     /// A map whose chains have become long grows in a transaction of its own.
     #[inline(always)]
@@ -271,11 +318,11 @@ impl Contents for Chains {
         (thread, k): (u32, u32),
         keys: &[Toggle],
     ) -> Result<Found, Rollback> {
-        let chain = self.insert_all(rt, pm, (thread, k), keys)?;
+        let (found, chain) = self.put_all(rt, pm, (thread, k), keys)?;
         if chain > LONGISH {
             self.grow(rt, pm, (thread, k), chain)?;
         }
-        Ok(Found::new(0))
+        Ok(found)
     }
     #[inline(always)]
     fn finish<M: Mem>(&self, m: &mut M, thread: u32, keys: usize) {
