@@ -127,6 +127,40 @@ fn trees_side_by_side_and_analyses_keep_every_invariant() {
     }
 }
 
+/// Maps of the object store in which keys come and go, one a transaction or three, down to the last key of an empty map: as many are
+/// removed as a map of that size gives, and every invariant holds.
+#[test]
+fn maps_that_remove_keep_every_invariant() {
+    for program in ["ctree", "hashmap"] {
+        for (keys, preload, batch) in [(100, 50, 1), (3, 1, 1), (90, 45, 3)] {
+            for (scheme, dialect) in [
+                (Scheme::UndoArray, SO),
+                (Scheme::UndoList, ADR),
+                (Scheme::Redo, DELEGATED),
+                (Scheme::LibraryArray, ADR),
+                (Scheme::UndoArray, HARDWARE),
+            ] {
+                let sizes = [("keys", keys), ("preload", preload), ("batch", batch)];
+                let mut params: Vec<(String, Raw)> = sizes.iter().map(|(n, v)| ((*n).into(), Raw::Int(*v))).collect();
+                params.push(("removes".into(), Raw::Bool(true)));
+                let s = Settings {
+                    threads: 4,
+                    ops: 400,
+                    seed: 5,
+                    scheme,
+                    params,
+                    ..Settings::default()
+                };
+                let ops = with_program(program, &s, Long(dialect, 4, 400)).unwrap();
+                let removing = ops.iter().filter(|o| o.outcome.words[0] != 0).count();
+                // Half of all keys are there; one in eight transactions of three keys finds none of its own.
+                let expected = if batch == 1 { 720..880 } else { 1320..1480 };
+                assert!(expected.contains(&removing), "{program} {keys}: {removing} of 1600");
+            }
+        }
+    }
+}
+
 #[test]
 fn all_modes_do_the_same_operations() {
     for (word, ops) in [

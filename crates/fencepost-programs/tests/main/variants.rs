@@ -133,6 +133,15 @@ fn under_epochs() {
 fn with_the_applications_front() {
     check_with_front(Model::Adr(LineOrder::None));
 }
+/// The maps of the object store where keys come and go.
+#[test]
+fn with_removals() {
+    let maps: Vec<About> = programs()
+        .into_iter()
+        .filter(|p| ["ctree", "hashmap"].contains(&p.name))
+        .collect();
+    check_of(Model::Adr(LineOrder::None), &maps, &[("removes".into(), Raw::Bool(true))]);
+}
 
 /// SQLite's own journals order by syncs alone: without them what was acknowledged is lost, and pages are torn; where stores persist in
 /// program order nothing is missed.
