@@ -1,4 +1,4 @@
-//! `inputs PAPER [--least PERCENT] [-o DIR]`: parameters that move a paper's headline and that nothing declares.
+//! `inputs PAPER [--least PERCENT] [--programs N] [-o DIR]`: parameters that move a paper's headline and that nothing declares.
 
 use fencepost_papers::infer::{Moved, Options, Stated, audit};
 use fencepost_run::LabError;
@@ -8,16 +8,19 @@ use std::process::ExitCode;
 /// What moves a headline by less is not looked at, in percent.
 const LEAST: f64 = 3.0;
 
-const USAGE: &str = "usage: cargo run --profile quick -p xtask -- inputs PAPER [--least PERCENT] [-o DIR]";
+const USAGE: &str = "usage: cargo run --profile quick -p xtask -- inputs PAPER [--least PERCENT] [--programs N] [-o DIR]";
 
 /// Runs it; 1 if a parameter moves the headline and is neither stated by a source, nor an input, nor settled with a reason.
 pub(crate) fn command(args: &[&str]) -> ExitCode {
-    let (mut paper, mut least, mut folder) = (None, LEAST, None);
+    let (mut paper, mut least, mut programs, mut folder) = (None, LEAST, usize::MAX, None);
     let mut rest = args.iter();
     while let Some(word) = rest.next() {
         match (*word, rest.as_slice().first()) {
             ("--least", Some(n)) if n.parse::<f64>().is_ok() => {
                 (least, _) = (n.parse().unwrap_or(LEAST), rest.next());
+            }
+            ("--programs", Some(n)) if n.parse::<usize>().is_ok_and(|n| n > 0) => {
+                (programs, _) = (n.parse().unwrap_or(usize::MAX), rest.next());
             }
             ("-o", Some(dir)) => (folder, _) = (Some((*dir).to_owned()), rest.next()),
             (word, _) if !word.starts_with('-') && paper.is_none() => paper = Some(word),
@@ -26,7 +29,7 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
     }
     let Some(paper) = paper else { return refuse(USAGE) };
     let folder = folder.unwrap_or_else(|| format!("runs/{paper}-inputs"));
-    match moved(paper, &folder) {
+    match moved(paper, programs, &folder) {
         Ok(all) => say(&all, least),
         Err(e) => refuse(&e.to_string()),
     }
@@ -37,7 +40,7 @@ fn refuse(why: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-fn moved(paper: &str, folder: &str) -> Result<Vec<Moved>, LabError> {
+fn moved(paper: &str, programs: usize, folder: &str) -> Result<Vec<Moved>, LabError> {
     let store = Store::open(folder.as_ref())?;
     let options = Options {
         paper,
@@ -51,7 +54,7 @@ fn moved(paper: &str, folder: &str) -> Result<Vec<Moved>, LabError> {
         store: &store,
         ahead: &|_| Ok(()),
     };
-    audit(&options, &|path| eprintln!("{path}"), &|_, _| {})
+    audit(&options, programs, &|path| eprintln!("{path}"), &|_, _| {})
 }
 
 fn say(all: &[Moved], least: f64) -> ExitCode {

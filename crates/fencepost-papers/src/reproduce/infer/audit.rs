@@ -3,6 +3,7 @@
 //! Every parameter of the machine, the designs and the programs is varied alone, the rest as the primaries have it: numbers by a
 //! factor of two either way, words to every other word. What moves is time relative to the first design point of its experiment,
 //! a geometric mean over programs. Runs are tried in part and shared by content: what a parameter does not reach is not run again.
+//! An audit of large experiments may look at some programs of each only.
 
 use super::judge::Simulation;
 use super::search::Length;
@@ -17,7 +18,7 @@ use crate::experiment::spec::{Experiment, Scale};
 use fencepost_run::LabError;
 use fencepost_run::config::{Resolved, document, one_value};
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Who says what a parameter is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,18 +53,22 @@ pub struct Moved {
 /// The headline under one configuration: a figure by its name.
 type Headline = BTreeMap<String, f64>;
 
-/// Varies every parameter; `told` hears what is tried.
+/// Varies every parameter; `told` hears what is tried. `programs`: so many of each experiment are enough.
 ///
 /// # Errors
 /// Of the folder, or of a run.
 pub fn audit(
     o: &Options<'_>,
+    programs: usize,
     told: &dyn Fn(&str),
     progress: &(dyn Fn(&Cell, Step) + Sync),
 ) -> Result<Vec<Moved>, LabError> {
     let subject = Subject::read(o.paper)?;
     let primaries = Choice::primaries(&subject.readings).taken;
     let mut simulation = subject.simulation(o, (&subject.headline, Scale::Quick), progress);
+    for m in &mut simulation.experiment.matrix {
+        thin(&mut m.programs, programs);
+    }
     let parameters = parameters(&simulation, &primaries)?;
     let reached = reached(&subject);
     let Some(before) = headline(&mut simulation, &primaries, None)? else {
@@ -72,9 +77,12 @@ pub fn audit(
             o.paper
         )));
     };
+    let unchanged: HashSet<String> = simulation.known.keys().cloned().collect();
     let mut out = Vec::new();
     for (path, (value, note, others)) in parameters {
         told(&path);
+        // No other parameter asks for the runs of the one before.
+        simulation.known.retain(|key, _| unchanged.contains(key));
         let mut most: Option<(f64, String, String)> = None;
         for tried in others {
             let set = format!("{path}={tried}");
@@ -99,6 +107,17 @@ pub fn audit(
     }
     out.sort_by(|a, b| b.by.total_cmp(&a.by).then(a.path.cmp(&b.path)));
     Ok(out)
+}
+
+/// Keeps `n` of a list, evenly spread, the first and the last among them.
+fn thin<T>(list: &mut Vec<T>, n: usize) {
+    let (last, gaps) = (list.len().saturating_sub(1), n.saturating_sub(1).max(1));
+    if n > last {
+        return;
+    }
+    let kept: HashSet<usize> = (0..n).map(|i| i * last / gaps).collect();
+    let mut at = 0..;
+    list.retain(|_| at.next().is_some_and(|i| kept.contains(&i)));
 }
 
 /// Value, what stands beside it, and the values to try, by path.
@@ -202,7 +221,12 @@ fn headline(
     }
     let found = simulation.runs(primaries, Length::Part);
     simulation.experiment = written;
-    Ok(found?.map(|runs| figures(&simulation.experiment, &runs)))
+    match found {
+        Ok(runs) => Ok(runs.map(|runs| figures(&simulation.experiment, &runs))),
+        // What a part of the machine refuses only once it is built.
+        Err(LabError::Input(_)) if set.is_some() => Ok(None),
+        Err(e) => Err(e),
+    }
 }
 
 fn figures(e: &Experiment, runs: &Runs) -> Headline {
@@ -243,6 +267,16 @@ mod tests {
         assert_eq!(others("one of row line", "row"), ["line"]);
         assert_eq!(others("true or false", "true"), ["false"]);
         assert!(others("a time such as \"150ns\"", "none").is_empty());
+    }
+    #[test]
+    fn a_thinned_list_is_spread_over_the_whole() {
+        let thinned = |n| {
+            let mut list: Vec<usize> = (0..9).collect();
+            thin(&mut list, n);
+            list
+        };
+        assert_eq!([thinned(1), thinned(2), thinned(3)], [vec![0], vec![0, 8], vec![0, 4, 8]]);
+        assert_eq!((thinned(9).len(), thinned(usize::MAX).len()), (9, 9));
     }
     #[test]
     fn the_figure_that_moves_most_is_found() {

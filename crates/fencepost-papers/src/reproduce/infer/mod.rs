@@ -137,9 +137,11 @@ fn guided(
         search.towards(&[*row], tries * 3 / 20 / never.len())?;
     }
     told(search.count(), "pairs of claims that were never met together");
-    let pairs = findings::never_together(&search.archive, &rows);
-    for pair in &pairs {
-        search.towards(pair, (tries * 3 / 20).div_ceil(pairs.len()))?;
+    let (pairs, left) = (findings::never_together(&search.archive, &rows), tries * 3 / 20);
+    // Where there are more pairs than tries, every so many is looked for.
+    let each = (left / pairs.len().max(1)).max(1);
+    for pair in pairs.iter().step_by(pairs.len().div_ceil(left.max(1)).max(1)) {
+        search.towards(pair, each)?;
     }
     Ok(())
 }
