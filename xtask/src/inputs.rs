@@ -8,7 +8,8 @@ use std::process::ExitCode;
 /// What moves a headline by less is not looked at, in percent.
 const LEAST: f64 = 3.0;
 
-const USAGE: &str = "usage: cargo run --profile quick -p xtask -- inputs PAPER [--least PERCENT] [--programs N] [-o DIR]";
+const USAGE: &str =
+    "usage: cargo run --profile quick -p xtask -- inputs PAPER [--least PERCENT] [--programs N] [-o DIR]";
 
 /// Runs it; 1 if a parameter moves the headline and is neither stated by a source, nor an input, nor settled with a reason.
 pub(crate) fn command(args: &[&str]) -> ExitCode {

@@ -239,7 +239,8 @@ impl Chains {
 
 impl Contents for Chains {
     const NAME: &'static str = "hashmap";
-    const ABOUT: &'static str = "transactional chained map that grows: inserts (and removals) of random keys with 128 B values";
+    const ABOUT: &'static str =
+        "transactional chained map that grows: inserts (and removals) of random keys with 128 B values";
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
     const SMALL: &'static [(&'static str, &'static str)] =
         &[("buckets", "1"), ("preload", "3"), ("keys", "12"), ("value", "16B")];

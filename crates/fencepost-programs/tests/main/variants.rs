@@ -140,7 +140,11 @@ fn with_removals() {
         .into_iter()
         .filter(|p| ["ctree", "hashmap"].contains(&p.name))
         .collect();
-    check_of(Model::Adr(LineOrder::None), &maps, &[("removes".into(), Raw::Bool(true))]);
+    check_of(
+        Model::Adr(LineOrder::None),
+        &maps,
+        &[("removes".into(), Raw::Bool(true))],
+    );
 }
 
 /// SQLite's own journals order by syncs alone: without them what was acknowledged is lost, and pages are torn; where stores persist in

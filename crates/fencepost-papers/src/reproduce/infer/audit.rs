@@ -197,7 +197,11 @@ fn stated(reached: &BTreeMap<String, Stated>, path: &str, note: String) -> State
     // `design.KEY` speaks of every design that has the key.
     let key = path.strip_prefix("design.").and_then(|rest| rest.split_once('.'));
     let of_all = key.and_then(|(_, key)| reached.get(&format!("design.{key}")));
-    match reached.get(path).or(of_all).or_else(|| reached.get(path.rsplit_once('.')?.0)) {
+    match reached
+        .get(path)
+        .or(of_all)
+        .or_else(|| reached.get(path.rsplit_once('.')?.0))
+    {
         Some(said) => said.clone(),
         None if ["paper:", "simulator:", "standard:"]
             .iter()
@@ -275,7 +279,10 @@ mod tests {
             thin(&mut list, n);
             list
         };
-        assert_eq!([thinned(1), thinned(2), thinned(3)], [vec![0], vec![0, 8], vec![0, 4, 8]]);
+        assert_eq!(
+            [thinned(1), thinned(2), thinned(3)],
+            [vec![0], vec![0, 8], vec![0, 4, 8]]
+        );
         assert_eq!((thinned(9).len(), thinned(usize::MAX).len()), (9, 9));
     }
     #[test]
