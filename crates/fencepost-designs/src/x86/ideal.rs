@@ -2,7 +2,8 @@
 //!
 //! # Idea
 //! An upper bound on what fence-less ordering can gain: software leaves out every `sfence` between a non-temporal log entry
-//! and the temporal store that it protects, and hopes that the short path is the faster one.
+//! and the temporal store that it protects, and hopes that the short path is the faster one. A list has two of them: before a record is
+//! linked, and behind the link.
 //!
 //! # Paper
 //! Themis, sections II-D and V-A, design (iii).
@@ -26,6 +27,7 @@
 use super::{THEMIS, X86, X86Params, configured, cost, dialect};
 use crate::info::{DesignInfo, Honours, Promise};
 use fencepost_contract::ContractKind;
+use fencepost_kernel::Dialect;
 use fencepost_kernel::params::Params as _;
 
 /// The registry entry.
@@ -34,7 +36,14 @@ pub const INFO: DesignInfo = DesignInfo {
     summary: "x86 without the fences between log and data: an upper bound, not crash consistent",
     source: include_str!("ideal.rs"),
     paper: THEMIS,
-    dialect: |s| dialect("x86-ideal", s, &[]),
+    dialect: |s| {
+        let d = dialect("x86-ideal", s, &[]);
+        // In a list the fence between a record and the link to it is within the pair, too (II-D).
+        Dialect {
+            log_link: Some(d.log_to_data),
+            ..d
+        }
+    },
     contract: |_| ContractKind::Px86,
     idiom_of: &[],
     promise: Promise {
