@@ -128,6 +128,7 @@ mod tests {
             inputs: 3,
             possible: 12.0,
             tried: 9,
+            in_part: 30,
             impossible: 1,
             runs_asked: 90,
             runs_distinct: 40,
@@ -154,6 +155,7 @@ mod tests {
         let text = page(&of);
         for part in [
             "9 joint readings of 1.2e1 (3 inputs) tried",
+            "chosen from 30 that were tried",
             "**By the text**: 0 of 1 measured rows: every primary.",
             "**Best joint reading**: 1 of 1 measured rows: `a=b`.",
             "| X-1 | 7.21 | 4.88 | **8.1** | 3.4 to 9 | 4 |",
