@@ -1,4 +1,4 @@
-//! `inputs PAPER [--least PERCENT] [--programs N] [-o DIR]`: parameters that move a paper's headline and that nothing declares.
+//! `inputs PAPER [--least PERCENT] [--programs N] [--points N] [-o DIR]`: parameters that move a paper's headline and that nothing declares.
 
 use fencepost_papers::infer::{Moved, Options, Stated, audit};
 use fencepost_run::LabError;
@@ -9,11 +9,12 @@ use std::process::ExitCode;
 const LEAST: f64 = 3.0;
 
 const USAGE: &str =
-    "usage: cargo run --profile quick -p xtask -- inputs PAPER [--least PERCENT] [--programs N] [-o DIR]";
+    "usage: cargo run --profile quick -p xtask -- inputs PAPER [--least PERCENT] [--programs N] [--points N] [-o DIR]";
 
 /// Runs it; 1 if a parameter moves the headline and is neither stated by a source, nor an input, nor settled with a reason.
 pub(crate) fn command(args: &[&str]) -> ExitCode {
-    let (mut paper, mut least, mut programs, mut folder) = (None, LEAST, usize::MAX, None);
+    let (mut paper, mut least, mut folder) = (None, LEAST, None);
+    let (mut programs, mut points) = (usize::MAX, usize::MAX);
     let mut rest = args.iter();
     while let Some(word) = rest.next() {
         match (*word, rest.as_slice().first()) {
@@ -23,6 +24,9 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
             ("--programs", Some(n)) if n.parse::<usize>().is_ok_and(|n| n > 0) => {
                 (programs, _) = (n.parse().unwrap_or(usize::MAX), rest.next());
             }
+            ("--points", Some(n)) if n.parse::<usize>().is_ok_and(|n| n > 1) => {
+                (points, _) = (n.parse().unwrap_or(usize::MAX), rest.next());
+            }
             ("-o", Some(dir)) => (folder, _) = (Some((*dir).to_owned()), rest.next()),
             (word, _) if !word.starts_with('-') && paper.is_none() => paper = Some(word),
             _ => return refuse(USAGE),
@@ -30,7 +34,7 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
     }
     let Some(paper) = paper else { return refuse(USAGE) };
     let folder = folder.unwrap_or_else(|| format!("runs/{paper}-inputs"));
-    match moved(paper, programs, &folder) {
+    match moved(paper, (programs, points), &folder) {
         Ok(all) => say(&all, least),
         Err(e) => refuse(&e.to_string()),
     }
@@ -41,7 +45,7 @@ fn refuse(why: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-fn moved(paper: &str, programs: usize, folder: &str) -> Result<Vec<Moved>, LabError> {
+fn moved(paper: &str, kept: (usize, usize), folder: &str) -> Result<Vec<Moved>, LabError> {
     let store = Store::open(folder.as_ref())?;
     let options = Options {
         paper,
@@ -55,7 +59,7 @@ fn moved(paper: &str, programs: usize, folder: &str) -> Result<Vec<Moved>, LabEr
         store: &store,
         ahead: &|_| Ok(()),
     };
-    audit(&options, programs, &|path| eprintln!("{path}"), &|_, _| {})
+    audit(&options, kept, &|path| eprintln!("{path}"), &|_, _| {})
 }
 
 fn say(all: &[Moved], least: f64) -> ExitCode {

@@ -122,10 +122,9 @@ impl Keys for Inserts {
     /// What was removed, digested if an oracle looks; what an insert finds is never asked for.
     #[inline(always)]
     fn outcome<M: Mem>(found: &[u64]) -> Outcome {
-        let removed = M::OBSERVED && found.iter().any(|f| *f != 0);
         Outcome {
             kind: 1,
-            words: [if removed { digest(found) } else { 0 }, 0, 0],
+            words: [if M::OBSERVED { removed(found) } else { 0 }, 0, 0],
         }
     }
     /// Operations in the order of the one lock.
@@ -146,8 +145,7 @@ impl Keys for Inserts {
                 found.push(old.unwrap_or(0));
                 b.write(wanted.key, op, if old.is_some() { 0 } else { wanted.value });
             }
-            let removed = found.iter().any(|f| *f != 0);
-            serial &= o.outcome.words[0] == if removed { digest(&found) } else { 0 };
+            serial &= o.outcome.words[0] == removed(&found);
             if let Some(before) = before.replace(op) {
                 b.depends(before, op);
             }
@@ -156,6 +154,15 @@ impl Keys for Inserts {
             serial,
             "what the operations removed is not what the lock's order of them leaves",
         )
+    }
+}
+
+/// What an operation says of the values it removed: 0 if there was none.
+fn removed(found: &[u64]) -> u64 {
+    if found.iter().any(|f| *f != 0) {
+        digest(found)
+    } else {
+        0
     }
 }
 

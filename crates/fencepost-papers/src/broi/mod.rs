@@ -1,6 +1,6 @@
 //! The rules of BROI: its worked example on a controller, its formula, local before remote, and order found by coherence.
 
-use crate::experiment::statement::{Programs, Statement};
+use crate::experiment::statement::Statement;
 use crate::statements::litmus;
 use crate::statements::preset::Preset;
 use fencepost_designs::statements::broi;
@@ -13,11 +13,7 @@ pub(crate) const STATEMENTS: &[Statement] = &[
     Statement::rule(&broi::FIRST_PICK, |_| BROI.shows(&broi::FIRST_PICK)),
     Statement::rule(&broi::PRIORITY, |_| BROI.shows(&broi::PRIORITY)),
     Statement::rule(&broi::LOCAL_FIRST, |_| BROI.shows(&broi::LOCAL_FIRST)),
-    Statement {
-        name: "broi-coherence-chain",
-        broken_by: Some("broi.released-when-sent"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: |_| litmus::coherence_chain(&["epoch", "broi"], "released-when-sent"),
-    },
+    Statement::new("broi-coherence-chain", Some("broi.released-when-sent"), |_| {
+        litmus::coherence_chain(&["epoch", "broi"], "released-when-sent")
+    }),
 ];

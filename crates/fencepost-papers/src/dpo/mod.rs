@@ -1,7 +1,7 @@
 //! The rules of delegated and synchronous ordering.
 
 use crate::experiment::runs::Runs;
-use crate::experiment::statement::{Programs, Statement};
+use crate::experiment::statement::Statement;
 use crate::statements::conforming::{all_clean, checked, faulty_and_right, faulty_and_right_on, pmem, small};
 use crate::statements::preset::Preset;
 use crate::statements::{graph, litmus};
@@ -11,36 +11,26 @@ use fencepost_designs::statements::dpo;
 /// Every statement of this paper.
 pub(crate) const STATEMENTS: &[Statement] = &[
     Statement::rule(&dpo::PERSIST_GRAIN, persist_grain),
-    Statement {
-        name: "dpo-strict-persistency-conformance",
-        broken_by: Some("delegated.drain-ignores-dependences"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: conformance,
-    },
+    Statement::new(
+        "dpo-strict-persistency-conformance",
+        Some("delegated.drain-ignores-dependences"),
+        conformance,
+    ),
     Statement::rule(&dpo::CUMULATIVITY, cumulativity),
     Statement::rule(&dpo::COHERENCE_ORDER, coherence_order),
-    Statement {
-        name: "dpo-reorder-only-within-an-epoch",
-        broken_by: Some("memory.epoch-passed"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: |_| faulty_and_right("delegated", "epoch-boundary-skipped"),
-    },
-    Statement {
-        name: "dpo-no-epoch-deadlock",
-        broken_by: Some("delegated.waits-for-whole-epochs"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: no_deadlock,
-    },
-    Statement {
-        name: "dpo-no-forbidden-outcome",
-        broken_by: Some("delegated.epoch-boundary-skipped"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: |_| litmus::no_forbidden_outcome(),
-    },
+    Statement::new("dpo-reorder-only-within-an-epoch", Some("memory.epoch-passed"), |_| {
+        faulty_and_right("delegated", "epoch-boundary-skipped")
+    }),
+    Statement::new(
+        "dpo-no-epoch-deadlock",
+        Some("delegated.waits-for-whole-epochs"),
+        no_deadlock,
+    ),
+    Statement::new(
+        "dpo-no-forbidden-outcome",
+        Some("delegated.epoch-boundary-skipped"),
+        |_| litmus::no_forbidden_outcome(),
+    ),
     Statement::rule(&dpo::COALESCING, |_| DPO.shows(&dpo::COALESCING)),
     Statement::rule(&dpo::NO_WRITEBACK, no_writeback),
     Statement::rule(&dpo::PCOMMIT, |_| {
@@ -51,13 +41,11 @@ pub(crate) const STATEMENTS: &[Statement] = &[
         ))
     }),
     Statement::rule(&dpo::CLWB, |_| DPO.shows(&dpo::CLWB)),
-    Statement {
-        name: "dpo-pwq-needs-no-pcommit",
-        broken_by: Some("so.sfence-ignores-flushes"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: pwq_needs_no_pcommit,
-    },
+    Statement::new(
+        "dpo-pwq-needs-no-pcommit",
+        Some("so.sfence-ignores-flushes"),
+        pwq_needs_no_pcommit,
+    ),
     Statement::rule(&dpo::FULL_BUFFER, |_| DPO.shows(&dpo::FULL_BUFFER)),
 ];
 

@@ -8,7 +8,7 @@ use super::runs::{Cell, Job, Known, Runs, plan};
 use super::score::{Evidence, Score, score};
 use super::scoreboard::to_csv;
 use super::spec::{Experiment, Scale, parse};
-use super::statement::{Programs, Statement, Statements};
+use super::statement::{Statement, Statements};
 use crate::experiment::claims::{Claim, ClaimKind};
 use fencepost_run::LabError;
 use fencepost_run::cost::CostLine;
@@ -203,13 +203,7 @@ fn partial_absent_and_quoted_rows_never_match() {
 }
 #[test]
 fn checks_costs_and_parameters_score() {
-    let statement = |name, run| Statement {
-        name,
-        broken_by: None,
-        programs: Programs::AllCount,
-        reads: &[],
-        run,
-    };
+    let statement = |name, run| Statement::new(name, None, run);
     let checks = Statements::new(vec![
         statement("good", |_| Ok("seen".into())),
         statement("bad", |_| Err("broke".into())),

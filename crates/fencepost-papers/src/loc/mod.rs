@@ -1,7 +1,7 @@
 //! The rules of loose-ordering consistency.
 
 use crate::experiment::runs::Runs;
-use crate::experiment::statement::{Programs, Statement};
+use crate::experiment::statement::Statement;
 use crate::statements::conforming::all_clean;
 use crate::statements::preset::Preset;
 use fencepost_designs::statements::loc;
@@ -11,63 +11,27 @@ use fencepost_run::result::{Check, RunResult};
 
 /// Every statement of this paper.
 pub(crate) const STATEMENTS: &[Statement] = &[
-    Statement {
-        name: "loc-metadata-share",
-        broken_by: None,
-        programs: Programs::AllCount,
-        reads: &[],
-        run: metadata_share,
-    },
-    Statement {
-        name: "loc-bplustree-node",
-        broken_by: None,
-        programs: Programs::AllCount,
-        reads: &[],
-        run: bplustree_node,
-    },
-    Statement {
-        name: "loc-count-based-commit",
-        broken_by: Some("loc.count-ignored"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: |r| clean_and(r, &["ec-wal"], None),
-    },
-    Statement {
-        name: "loc-dependency-pairs",
-        broken_by: Some("loc.pairs-ignored"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: |r| clean_and(r, &["loc-wal"], Some("design.fault=pair-first")),
-    },
-    Statement {
-        name: "loc-in-order-commit",
-        broken_by: Some("loc.hole-skipped"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: |r| clean_and(r, &["loc-wal", "loc-kiln"], None),
-    },
-    Statement {
-        name: "loc-no-partial-transaction",
-        broken_by: Some("loc.log-emptied-first"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: |r| clean_and(r, &["s-wal", "h-wal", "ec-wal", "loc-wal", "kiln", "loc-kiln"], None),
-    },
+    Statement::new("loc-metadata-share", None, metadata_share),
+    Statement::new("loc-bplustree-node", None, bplustree_node),
+    Statement::new("loc-count-based-commit", Some("loc.count-ignored"), |r| {
+        clean_and(r, &["ec-wal"], None)
+    }),
+    Statement::new("loc-dependency-pairs", Some("loc.pairs-ignored"), |r| {
+        clean_and(r, &["loc-wal"], Some("design.fault=pair-first"))
+    }),
+    Statement::new("loc-in-order-commit", Some("loc.hole-skipped"), |r| {
+        clean_and(r, &["loc-wal", "loc-kiln"], None)
+    }),
+    Statement::new("loc-no-partial-transaction", Some("loc.log-emptied-first"), |r| {
+        clean_and(r, &["s-wal", "h-wal", "ec-wal", "loc-wal", "kiln", "loc-kiln"], None)
+    }),
     Statement::rule(&loc::ONLY_LAST_VERSIONS, |_| LOC.shows(&loc::ONLY_LAST_VERSIONS)),
-    Statement {
-        name: "loc-atomic-groups",
-        broken_by: Some("loc.group-not-atomic"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: |r| clean_and(r, &["loc-wal"], Some("design.group_atomic=false")),
-    },
-    Statement {
-        name: "loc-in-place-after-log",
-        broken_by: Some("loc.in-place-early"),
-        programs: Programs::AllCount,
-        reads: &[],
-        run: |r| clean_and(r, &["loc-wal", "ec-wal"], Some("design.fault=in-place-early")),
-    },
+    Statement::new("loc-atomic-groups", Some("loc.group-not-atomic"), |r| {
+        clean_and(r, &["loc-wal"], Some("design.group_atomic=false"))
+    }),
+    Statement::new("loc-in-place-after-log", Some("loc.in-place-early"), |r| {
+        clean_and(r, &["loc-wal", "ec-wal"], Some("design.fault=in-place-early"))
+    }),
 ];
 
 const LOC: Preset = Preset("loc");

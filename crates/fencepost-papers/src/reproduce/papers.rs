@@ -24,6 +24,7 @@ mod tests {
     use crate::experiment::kinds::Kind;
     use crate::experiment::rule::Rule;
     use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn a_claim_rests_on_a_statement_that_there_is_and_every_statement_on_a_claim() {
@@ -56,7 +57,18 @@ mod tests {
             let tried = crate::reproduce::rules::attempt(s)?;
             (!tried.turns()).then(|| format!("{tried:?}"))
         };
-        let wrong: Vec<String> = statements().iter().filter_map(wrong).collect();
+        // Those of one paper take a minute, and faults are switched on for one thread.
+        let statements = statements();
+        let (all, next) = (statements.iter().collect::<Vec<_>>(), AtomicUsize::new(0));
+        let one_after_another = || -> Vec<String> {
+            let mine = std::iter::from_fn(|| all.get(next.fetch_add(1, Ordering::Relaxed)));
+            mine.filter_map(|s| wrong(s)).collect()
+        };
+        let wrong: Vec<String> = std::thread::scope(|scope| {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            let workers: Vec<_> = (0..cores).map(|_| scope.spawn(one_after_another)).collect();
+            workers.into_iter().flat_map(|w| w.join().unwrap()).collect()
+        });
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
     #[test]

@@ -3,7 +3,7 @@
 //! Every parameter of the machine, the designs and the programs is varied alone, the rest as the primaries have it: numbers by a
 //! factor of two either way, words to every other word. What moves is time relative to the first design point of its experiment,
 //! a geometric mean over programs. Runs are tried in part and shared by content: what a parameter does not reach is not run again.
-//! An audit of large experiments may look at some programs of each only.
+//! An audit of large experiments may look at some programs and design points of each only.
 
 use super::judge::Simulation;
 use super::search::Length;
@@ -53,13 +53,13 @@ pub struct Moved {
 /// The headline under one configuration: a figure by its name.
 type Headline = BTreeMap<String, f64>;
 
-/// Varies every parameter; `told` hears what is tried. `programs`: so many of each experiment are enough.
+/// Varies every parameter; `told` hears what is tried. So many programs and design points of each experiment are enough.
 ///
 /// # Errors
 /// Of the folder, or of a run.
 pub fn audit(
     o: &Options<'_>,
-    programs: usize,
+    (programs, points): (usize, usize),
     told: &dyn Fn(&str),
     progress: &(dyn Fn(&Cell, Step) + Sync),
 ) -> Result<Vec<Moved>, LabError> {
@@ -68,6 +68,7 @@ pub fn audit(
     let mut simulation = subject.simulation(o, (&subject.headline, Scale::Quick), progress);
     for m in &mut simulation.experiment.matrix {
         thin(&mut m.programs, programs);
+        thin(&mut m.points, points);
     }
     let parameters = parameters(&simulation, &primaries)?;
     let reached = reached(&subject);
@@ -225,12 +226,7 @@ fn headline(
     }
     let found = simulation.runs(primaries, Length::Part);
     simulation.experiment = written;
-    match found {
-        Ok(runs) => Ok(runs.map(|runs| figures(&simulation.experiment, &runs))),
-        // What a part of the machine refuses only once it is built.
-        Err(LabError::Input(_)) if set.is_some() => Ok(None),
-        Err(e) => Err(e),
-    }
+    Ok(found?.map(|runs| figures(&simulation.experiment, &runs)))
 }
 
 fn figures(e: &Experiment, runs: &Runs) -> Headline {

@@ -69,11 +69,22 @@ impl Simulation<'_> {
     }
     /// The runs of one joint reading; `None` where a configuration cannot be built.
     pub(super) fn runs(&mut self, taken: &Taken, length: Length) -> Result<Option<Runs>, LabError> {
-        let keyed = self.finish(std::slice::from_ref(taken), length)?.pop().flatten();
+        let keyed = self.finish_one(taken, length)?;
         Ok(keyed.map(|keyed| self.runs_of(taken, &keyed)))
     }
-    /// Runs what these joint readings need and is not known; their jobs with the keys of their results.
+    /// Runs what these joint readings need and is not known; their jobs with the keys of their results, `None` where one cannot be built.
     fn finish(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Keyed>>, LabError> {
+        match self.finish_together(all, length) {
+            // Some part of a machine refuses a value only once it is built: which reading that is shows one by one.
+            Err(LabError::Input(_)) if all.len() > 1 => all.iter().map(|t| self.finish_one(t, length)).collect(),
+            Err(LabError::Input(_)) => Ok(vec![None]),
+            done => done,
+        }
+    }
+    fn finish_one(&mut self, taken: &Taken, length: Length) -> Result<Option<Keyed>, LabError> {
+        Ok(self.finish(std::slice::from_ref(taken), length)?.pop().flatten())
+    }
+    fn finish_together(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Keyed>>, LabError> {
         let plans: Vec<_> = all.iter().map(|t| self.plan(t, length)).collect::<Result<_, _>>()?;
         let keyed: Vec<Option<Keyed>> = plans.into_iter().map(|p| keyed(&p.1)).collect();
         let mut missing: Vec<Job> = Vec::new();
