@@ -72,12 +72,8 @@ pub fn audit(
     }
     let parameters = parameters(&simulation, &primaries)?;
     let reached = reached(&subject);
-    let Some(before) = headline(&mut simulation, &primaries, None)? else {
-        return Err(LabError::Internal(format!(
-            "{}: the primaries cannot be built",
-            o.paper
-        )));
-    };
+    simulation.begin(&primaries, Length::Part)?;
+    let before = headline(&mut simulation, &primaries, None)?.unwrap_or_default();
     let unchanged: HashSet<String> = simulation.known.keys().cloned().collect();
     let mut out = Vec::new();
     for (path, (value, note, others)) in parameters {

@@ -72,6 +72,16 @@ impl Simulation<'_> {
         let keyed = self.finish_one(taken, length)?;
         Ok(keyed.map(|keyed| self.runs_of(taken, &keyed)))
     }
+    /// Runs what the primaries need.
+    ///
+    /// # Errors
+    /// Of a run, and of a configuration that cannot be built: without the primaries there is nothing to compare with.
+    pub(super) fn begin(&mut self, primaries: &Taken, length: Length) -> Result<(), LabError> {
+        for job in self.plan(primaries, length)?.1 {
+            fencepost_run::run::identified(&job.request)?;
+        }
+        self.finish_together(std::slice::from_ref(primaries), length).map(drop)
+    }
     /// Runs what these joint readings need and is not known; their jobs with the keys of their results, `None` where one cannot be built.
     fn finish(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Keyed>>, LabError> {
         match self.finish_together(all, length) {

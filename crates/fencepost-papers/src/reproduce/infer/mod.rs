@@ -48,6 +48,7 @@ pub fn infer(
     let from = o.from.iter().map(|text| subject.joint(text));
     let from: Vec<Taken> = from.collect::<Result<_, _>>()?;
     let mut simulation = subject.simulation(o, (&subject.headline, Scale::Quick), progress);
+    simulation.begin(&primaries, Length::Whole)?;
     let mut judge = |all: &[Taken], length: Length| simulation.judge(all, length);
     let mut search = Search::new(&subject.space, o.seed, 2 * o.jobs, &mut judge);
     broad(&mut search, &primaries, (&weighted, o.tries), told)?;
