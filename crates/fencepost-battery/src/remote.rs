@@ -67,5 +67,7 @@ pub(super) fn replica(report: &RunReport, seed: u64, lines: u64) -> Result<(), S
             true,
         ),
     };
-    audited.map(|_| ()).map_err(|v| format!("replica: {v}"))
+    let trips: Vec<u64> = network.clients.iter().map(|c| c.round_trips).collect();
+    let told = replica::told_as_counted(&network.journal, &trips);
+    told.and(audited.map(|_| ())).map_err(|v| format!("replica: {v}"))
 }

@@ -9,7 +9,7 @@ mod acknowledged;
 mod crashed;
 mod violation;
 
-pub use acknowledged::lost_as_declared;
+pub use acknowledged::{lost_as_declared, told_as_counted};
 pub use crashed::holds_prefix;
 use fencepost_kernel::{Addr, EpochId, Image, PersistRecord, ReplicaEvent, Transactions};
 use rustc_hash::FxHashMap;

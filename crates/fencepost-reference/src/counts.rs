@@ -18,6 +18,14 @@ pub(crate) fn judge(run: &Run<'_>, writes: &Writes) -> Result<(), Breach> {
             )
         },
     )?;
+    // A non-temporal store asks the caches below without having looked for its line.
+    let [first, last] = c.misses;
+    must(
+        last <= first + c.threads[1],
+        "what misses below has missed above",
+        None,
+        || format!("{last} reads missed the last level, and {first} accesses the first"),
+    )?;
     let left = writes.accepted.checked_sub(writes.issued + c.merged);
     let all_out = !run.hardware.durable_on_accept && !run.hardware.volatile_below;
     let adds_up = left.is_some_and(|left| left == 0 || !all_out);

@@ -106,6 +106,8 @@ pub struct Counts {
     pub threads_before: [u64; 4],
     /// Stores, non-temporal stores, flushes and fences that took effect.
     pub threads: [u64; 4],
+    /// Accesses that missed in a first level, and read requests that missed the last one.
+    pub misses: [u64; 2],
     /// Lines that the medium of persistent memory wrote.
     pub written: u64,
     /// Writes merged into others, in queues and in a volatile cache below them.

@@ -293,6 +293,9 @@ fn counters_add_up() {
     r.counted().merged = 0;
     assert_eq!(r.breaks(), "writes are issued or merged");
     let mut r = sound();
+    r.counted().misses = [1, 2];
+    assert_eq!(r.breaks(), "what misses below has missed above");
+    let mut r = sound();
     r.counted().events_before = 2;
     r.counted().threads_before = [2, 0, 0, 0];
     assert_eq!(r.judge(), Ok(()), "two stores come first");

@@ -41,6 +41,24 @@ pub(super) fn judge(journal: &[ReplicaEvent]) -> Result<(), ReplicaViolation> {
     Ok(())
 }
 
+/// Whether every client was told of at least as many epochs as it counts round trips in the measured part (in the order of clients).
+///
+/// # Errors
+/// A client counts more: it went on without an ACK, or the journal lost one.
+pub fn told_as_counted(journal: &[ReplicaEvent], round_trips: &[u64]) -> Result<(), ReplicaViolation> {
+    for (client, counted) in round_trips.iter().enumerate() {
+        let of_it =
+            |e: &&ReplicaEvent| matches!(e, ReplicaEvent::Believed { id, .. } if usize::from(id.client) == client);
+        let told = journal.iter().filter(of_it).count() as u64;
+        if told < *counted {
+            return Err(wrong(format!(
+                "client {client} counts {counted} round trips, and was told of {told} epochs"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Whether a network that loses so many ACKs of a thousand (and breaks connections, or not) lost as many as it should have.
 ///
 /// # Errors
@@ -121,5 +139,16 @@ mod tests {
         );
         assert!(lost_as_declared(&acks(200, 0), 300, false).is_err());
         assert!(lost_as_declared(&acks(50, 1), 0, false).is_err());
+    }
+    #[test]
+    fn who_counts_round_trips_was_told() {
+        let believed = [0, 1].map(|epoch| Believed {
+            id: id(epoch),
+            durable_events: 3,
+        });
+        assert_eq!(told_as_counted(&believed, &[2]), Ok(()));
+        assert_eq!(told_as_counted(&believed, &[1]), Ok(()), "one before the measured part");
+        assert!(told_as_counted(&believed, &[3]).is_err());
+        assert!(told_as_counted(&believed, &[2, 1]).is_err(), "the second client");
     }
 }

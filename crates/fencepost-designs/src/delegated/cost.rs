@@ -125,6 +125,14 @@ mod tests {
     }
 
     #[test]
+    fn merging_adds_to_the_same_storage() {
+        let (params, shape) = (DelegatedParams::default(), MachineShape::default());
+        let bits = |items: Vec<CostItem>| items.iter().map(|i| i.bits).sum::<u64>();
+        let merging = super::super::merge_cost(&params, shape);
+        assert!(bits(merging) >= bits(storage(&params, shape, false)));
+    }
+
+    #[test]
     fn the_storage_follows_the_parameters() {
         let half = DelegatedParams {
             entries: 4,

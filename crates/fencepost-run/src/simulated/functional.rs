@@ -97,6 +97,10 @@ pub fn judge(report: &RunReport, spec: &MachineSpec, hardware: Hardware, whole: 
         events_before: before.events,
         threads_before,
         threads: std::array::from_fn(|i| threads_before[i] + measured[i]),
+        misses: [
+            before.counters.l1_misses + report.counters.l1_misses,
+            before.counters.llc_misses + report.counters.llc_misses,
+        ],
         written: all(|pm| pm.writes),
         merged: all(|pm| pm.coalesced + pm.cache_merges),
     });

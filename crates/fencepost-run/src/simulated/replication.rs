@@ -16,8 +16,10 @@ pub(crate) fn audit(resolved: &Resolved, report: &RunReport) -> Option<ReplicaVi
     let complete = resolved.design.promise.persists_every_store;
     let spec = &resolved.machine.spec.network;
     let lost = replica::lost_as_declared(&network.journal, spec.lost_acks, spec.broken > 0);
+    let trips: Vec<u64> = network.clients.iter().map(|c| c.round_trips).collect();
+    let told = replica::told_as_counted(&network.journal, &trips);
     let audited = replica::audit(&network.journal, &transactions, memory, complete);
-    lost.err().or(audited.err())
+    lost.err().or(told.err()).or(audited.err())
 }
 
 /// A violation of the replica, as checks show it.
