@@ -162,13 +162,15 @@ fn ranges_that_wrap_overlap_or_do_not_fit_are_refused() {
             .to_string();
         assert!(error.contains(why), "{range}: {error}");
     }
-    let ranges = "persistent 0x5000 0x40\npersistent 0x1000 0x40\n0 store 0x5008 7\n0 store 0x1000 8\n";
+    // The third ends where the second begins.
+    let ranges = "persistent 0x5000 0x40\npersistent 0x1000 0x40\npersistent 0xfc0 0x40\n\
+                  0 store 0x5008 7\n0 store 0x1000 8\n0 store 0xfc0 9\n";
     let log = recorded::parse(&format!("fencepost-log 1\n{ranges}")).unwrap();
     assert_eq!(
         log.trace.stores.iter().map(|s| s.addr).collect::<Vec<_>>(),
-        [Addr::pm(8), Addr::pm(0x40)]
+        [Addr::pm(8), Addr::pm(0x40), Addr::pm(0x80)]
     );
-    assert_eq!(log.persistent_stores(), 2);
+    assert_eq!(log.persistent_stores(), 3);
 }
 
 #[test]

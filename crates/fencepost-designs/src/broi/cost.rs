@@ -105,6 +105,19 @@ mod tests {
         assert_eq!(paper("barrier index registers, per local entry"), 2 * 3);
     }
 
+    #[test]
+    fn a_remote_entry_has_its_own_registers() {
+        let bits = |remote_barriers: u8| {
+            let params = BroiParams {
+                remote_barriers,
+                ..BroiParams::default()
+            };
+            find(&storage(&params, shape()), "barrier index registers, per remote entry").bits
+        };
+        // Eight units have names of three bits.
+        assert_eq!([bits(1), bits(2)], [3, 6]);
+    }
+
     /// First principles: ten buffers of 8 entries. An entry is 1 + 42 + 512 + 7 (four bits of buffer, three of slot) + 1 + 9 x 4 bits.
     #[test]
     fn first_principles_stand_beside_them() {
