@@ -1,8 +1,8 @@
-//! `mutants --crate C[,C] --sample N --seed S [--jobs J] [--minutes M] [--again] [--build]`: small changes of a crate drawn by lot, and who catches which.
+//! `mutants --crate C[,C] --sample N --seed S [--jobs J] [--minutes M] [--again] [--build] [--no-net]`: small changes of a crate drawn by lot, and who catches which.
 //!
 //! `cargo mutants` names every mutant; the draw is planted behind switches in a copy of the workspace, which is built once, and each mutant
 //! then runs by itself: the list of user commands first, then the crate's own tests, then a piece of the net, until one of them catches it.
-//! What was tried is kept in `target/mutants`; the same call goes on where it was stopped or where its minutes were over, `--again` tries once more what was missed, and `--build` only builds.
+//! What was tried is kept in `target/mutants`; the same call goes on where it was stopped or where its minutes were over, `--again` tries once more what was missed, `--build` only builds, and `--no-net` leaves the nets out, which take minutes for each mutant that is missed.
 //! The report is by file. Mutants of which [`mutant_report::equivalents`] argues that nobody can tell them from the original count by themselves.
 
 mod lot;
@@ -34,11 +34,12 @@ struct Options {
     until: Option<Instant>,
     again: bool,
     build: bool,
+    no_net: bool,
 }
 impl Options {
     fn read(args: &[&str]) -> Option<Options> {
         let (mut krates, mut sample, mut seed, mut jobs) = (Vec::new(), None, None, 2);
-        let (mut again, mut build, mut until) = (false, false, None);
+        let (mut again, mut build, mut no_net, mut until) = (false, false, false, None);
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
             match *arg {
@@ -52,6 +53,7 @@ impl Options {
                 }
                 "--again" => again = true,
                 "--build" => build = true,
+                "--no-net" => no_net = true,
                 _ => return None,
             }
         }
@@ -64,6 +66,7 @@ impl Options {
             until,
             again,
             build,
+            no_net,
         })
     }
 }
@@ -76,7 +79,7 @@ fn package(name: &str) -> String {
 pub(crate) fn command(args: &[&str]) -> ExitCode {
     let Some(options) = Options::read(args) else {
         eprintln!(
-            "usage: cargo run -p xtask -- mutants --crate C[,C] --sample N --seed S [--jobs J] [--minutes M] [--again] [--build]"
+            "usage: cargo run -p xtask -- mutants --crate C[,C] --sample N --seed S [--jobs J] [--minutes M] [--again] [--build] [--no-net]"
         );
         return ExitCode::from(2);
     };
@@ -120,7 +123,10 @@ fn draw(options: &Options) -> Result<usize, String> {
     let folder = crate::sources::root();
     let mut takes = Takes::open(&built.fencepost)?;
     let (commands, _) = nets::timed(nets::commands(&built, &folder)?, &mut takes)?;
-    let (net, _) = nets::timed(nets::net(&built, &folder), &mut takes)?;
+    let net = match options.no_net {
+        true => Vec::new(),
+        false => nets::timed(nets::net(&built, &folder), &mut takes)?.0,
+    };
     let (store, mut missed) = (Mutex::new(store), 0);
     for (krate, total) in options.krates.iter().zip(totals) {
         let (tests, left_out) = nets::timed(nets::tests(&built, krate), &mut takes)?;
