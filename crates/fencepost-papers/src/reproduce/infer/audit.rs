@@ -73,7 +73,8 @@ pub fn audit(
     let parameters = parameters(&simulation, &primaries)?;
     let reached = reached(&subject);
     simulation.begin(&primaries, Length::Part)?;
-    let before = headline(&mut simulation, &primaries, None)?.unwrap_or_default();
+    let before = headline(&mut simulation, &primaries, None)?;
+    let before = before.ok_or_else(|| LabError::Internal("the primaries ran and cannot be built".into()))?;
     let unchanged: HashSet<String> = simulation.known.keys().cloned().collect();
     let mut out = Vec::new();
     for (path, (value, note, others)) in parameters {

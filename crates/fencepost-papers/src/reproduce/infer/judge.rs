@@ -61,6 +61,7 @@ impl Simulation<'_> {
     /// The claims under joint readings; `None` where a configuration cannot be built.
     pub(super) fn judge(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Vec<Judged>>>, LabError> {
         let keyed = self.finish(all, length)?;
+        self.asked += keyed.iter().flatten().map(Vec::len).sum::<usize>();
         Ok(all
             .iter()
             .zip(keyed)
@@ -100,7 +101,6 @@ impl Simulation<'_> {
         let mut missing: Vec<Job> = Vec::new();
         let mut keys: Vec<String> = Vec::new();
         for (key, job) in keyed.iter().flatten().flatten() {
-            self.asked += 1;
             if !self.known.contains_key(key) && !keys.contains(key) {
                 let cell = Cell {
                     choice: key.clone(),
