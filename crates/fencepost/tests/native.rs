@@ -64,17 +64,22 @@ fn killed_at_any_moment_the_file_recovers_in_another_process() {
     let two = native(&["cq", "--kill", "5", "--threads", "2", "--log", "redo"]).expect("as above");
     assert_eq!(two["violations"], 0, "{two}");
 }
+/// Where a kill falls is chance, and how often it falls between the two halves is the host's (two of five here): series of kills
+/// go on until one convicts, and only an end of all of them says that nothing would.
 #[test]
 fn a_kill_between_the_halves_of_an_update_is_convicted() {
-    let args = ["sps", "--kill", "12", "--mistake", "non-atomic-update", "--seed", "3"];
-    let Some(r) = native(&args) else { return };
-    assert!(r["violations"].as_u64() > Some(0), "{r}");
-    assert!(
-        r["why"]
-            .as_str()
-            .is_some_and(|w| w.contains("prefix") || w.contains("half")),
-        "{r}"
-    );
+    for seed in 1..=40 {
+        let seed = seed.to_string();
+        let args = ["sps", "--kill", "12", "--mistake", "non-atomic-update", "--seed", &seed];
+        let Some(r) = native(&args) else { return };
+        if r["violations"] == 0 {
+            continue;
+        }
+        let why = r["why"].as_str().expect("a reason");
+        assert!(why.contains("prefix") || why.contains("half"), "{r}");
+        return;
+    }
+    panic!("480 kills, and none is convicted");
 }
 #[test]
 #[ignore = "minutes: a thousand kills of each program"]
