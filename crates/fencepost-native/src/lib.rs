@@ -15,7 +15,8 @@ pub mod x86;
 
 pub use error::NativeError;
 pub use native_report::{
-    Calibration, CheckReport, FlushWith, KillReport, Memory, PerOperation, Request, RunReport, Times, Variant,
+    Calibration, CheckReport, Computing, FlushWith, KillReport, Memory, PerOperation, Request, RunReport, Times,
+    Variant,
 };
 pub use wire::{
     Belief, ClientsPlan, MOST_CHANNELS, Next, Noted, ProtocolTimes, ServerPlan, WireKills, WireLeft, WireProtocol,

@@ -194,6 +194,22 @@ pub struct KillReport {
     pub note: &'static str,
 }
 
+/// Transactions of 16 stores that the library's array logs, on memory where nothing persists: its calls, its checks and its sums, with every access found in
+/// the nearest cache.
+#[derive(Copy, Clone, Debug, Serialize)]
+pub struct Computing {
+    /// Instructions of one, counted by the trap flag; `None` where the processor or who emulates it sends no trap.
+    pub instructions: Option<f64>,
+    /// How long one takes.
+    pub time: Times,
+}
+impl Computing {
+    /// Instructions per cycle of a clock of `ghz`.
+    pub fn ipc(&self, ghz: f64) -> Option<f64> {
+        self.instructions.map(|n| n / (self.time.min * ghz))
+    }
+}
+
 /// What instructions cost on this machine, in nanoseconds: the fastest and the median of many short batches.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
@@ -238,6 +254,8 @@ pub struct Calibration {
     /// A transaction that changes every word of two lines under an undo log past the caches, with and without its 16 fences between log
     /// and data.
     pub transaction: [Times; 2],
+    /// Compiled code where nothing waits for memory.
+    pub computing: Computing,
     /// Batches that were timed.
     pub batches: u64,
     /// Those of them during which the thread was switched out, which do not count.

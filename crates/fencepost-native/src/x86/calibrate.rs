@@ -1,6 +1,7 @@
 //! What instructions cost on this machine.
 
 use super::addresses::PARTS;
+use super::computing::computing;
 use super::cpu::{caches, name};
 use super::instructions::{mfence, sfence};
 use super::mapping::Mapping;
@@ -8,7 +9,7 @@ use super::memory::Raw;
 use super::pinned::{cpus, pin};
 use super::sample::{Sampler, repeated};
 use crate::error::NativeError;
-use crate::native_report::{Calibration, FlushWith, Times};
+use crate::native_report::{Calibration, Computing, FlushWith, Times};
 use fencepost_kernel::{Addr, Bytes, Rmw, Stream, Width};
 use fencepost_programs::layout::Footprint;
 use std::hint::black_box;
@@ -23,7 +24,11 @@ const OVER: [u32; 4] = [0, 256, 1024, 4096];
 
 /// Measures this machine, on anonymous memory; `without` some flushes.
 pub fn calibrate(without: &[FlushWith]) -> Result<Calibration, NativeError> {
-    on_memory(without, LARGE, measure)
+    FlushWith::found(without)?;
+    let computing = computing()?;
+    on_memory(without, LARGE, |raw, flush, cores| {
+        measure(raw, flush, cores, computing)
+    })
 }
 /// A transaction of 16 logged stores, with and without the fences between log and data, on anonymous memory.
 pub fn logged_stores(without: &[FlushWith]) -> Result<[Times; 2], NativeError> {
@@ -71,7 +76,7 @@ fn at(offset: u64) -> Addr {
 }
 
 #[expect(clippy::too_many_lines, reason = "one field after the other")]
-fn measure(raw: Raw, flush: FlushWith, cores: u32) -> Calibration {
+fn measure(raw: Raw, flush: FlushWith, cores: u32, computing: Computing) -> Calibration {
     let mut s = Sampler::new();
     let [empty, chain, adds_4096] = s.times([
         repeated(|i| {
@@ -191,6 +196,7 @@ fn measure(raw: Raw, flush: FlushWith, cores: u32) -> Calibration {
         fence_over: over(fence_over),
         flush_over: over(flush_over),
         transaction,
+        computing,
         batches: s.batches,
         disturbed: s.disturbed,
     }

@@ -1,8 +1,9 @@
 //! A machine file that simulates this machine.
 
+use super::core_file::{Width, fences, width};
 use super::micro::{Sequence, simulated};
 use super::runs::refused;
-use fencepost_native::{Calibration, FlushWith, Times};
+use fencepost_native::{Calibration, FlushWith};
 use fencepost_run::LabError;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -150,50 +151,6 @@ impl Open {
     }
 }
 
-/// Additions that a core may hold unretired behind a fence: reorder buffers of present cores are not larger.
-const HELD: f64 = 512.0;
-
-/// `buffered` where more additions behind a fence retire while it waits than a reorder buffer could hold; else `retire`; and the
-/// measurement.
-fn fences(m: &Calibration) -> (&'static str, String) {
-    let of = |over: &[(u32, Times)]| hidden(over, m.adds_per_ns);
-    let (nt, flush) = (of(&m.fence_over), of(&m.flush_over));
-    let (held, alone) = (HELD / m.adds_per_ns, nt.alone);
-    let mode = match nt.hidden - held > 0.25 * alone {
-        true => "buffered",
-        false => "retire",
-    };
-    let why = format!(
-        "{mode}: {:.0} ns of {} additions run behind movnti and sfence, which take {alone:.0} ns; {:.0} ns would fit a reorder buffer of \
-         {HELD} ({:.0} ns of {} additions behind store, flush and sfence, which take {:.0} ns)",
-        nt.hidden, nt.additions, held, flush.hidden, flush.additions, flush.alone
-    );
-    (mode, why)
-}
-/// How much of the time of additions a fence before them hides.
-#[derive(Copy, Clone, Default)]
-struct Hidden {
-    additions: u32,
-    /// Nanoseconds without additions.
-    alone: f64,
-    /// Nanoseconds by which both together are shorter than the sum.
-    hidden: f64,
-}
-/// Where the most is hidden.
-fn hidden(over: &[(u32, Times)], adds_per_ns: f64) -> Hidden {
-    let alone = over.first().map_or(0.0, |f| f.1.min);
-    let each = over.iter().filter(|f| f.0 > 0).map(|(additions, together)| Hidden {
-        additions: *additions,
-        alone,
-        hidden: alone + f64::from(*additions) / adds_per_ns - together.min,
-    });
-    let none = Hidden {
-        alone,
-        ..Hidden::default()
-    };
-    each.fold(none, |best, h| if h.hidden > best.hidden { h } else { best })
-}
-
 /// The largest cache of whole sets, a power of two of them, that has these ways and is not larger.
 fn whole_sets(bytes: u64, ways: u32) -> u64 {
     let set = 64 * u64::from(ways.max(1));
@@ -207,7 +164,10 @@ fn text(m: &Calibration, open: &Open) -> String {
     let level = |i: usize| m.caches.get(i.min(m.caches.len().saturating_sub(1))).copied();
     let level = |i: usize| level(i).map_or((32 << 10, 8, 1.0 + i as f64), |(bytes, ways, ns)| (bytes, ways, ns.min));
     let (l1, last) = (level(0), level(m.caches.len().saturating_sub(1)));
-    let width = (m.adds_per_ns / m.ghz).round().max(1.0);
+    let Width {
+        dispatched: (width, dispatched),
+        computed: (ipc, computed),
+    } = width(m);
     let cache = |name: &str, (bytes, ways, _): (u64, u32, f64), ns: f64, mshrs: u32| {
         format!(
             "[{name}]\nsize = \"{}B\" # measured: as the kernel reports it\nways = {ways} # measured: as the kernel reports it\n\
@@ -225,12 +185,11 @@ fn text(m: &Calibration, open: &Open) -> String {
     let _ = write!(
         t,
         "[core]\ncores = {} # measured: hardware threads this process may use\nclock = \"{}Hz\" # measured: a chain of additions\n\
-         dispatch_width = {width} # measured: independent additions per cycle\ncommit_width = {width} # measured: as dispatch\n\
-         compute_ipc = {} # ours: half of what independent additions reach\nfence_execution = \"{}\" # measured: additions behind a fence\n\
+         dispatch_width = {width} # {dispatched}\ncommit_width = {width} # measured: as dispatch\n\
+         compute_ipc = {ipc} # {computed}\nfence_execution = \"{}\" # measured: additions behind a fence\n\
          rob = 256 # ours: not measured; of present cores\nload_queue = 72 # ours: not measured\nstore_queue = 64 # ours: not measured\n\n",
         m.cores.min(64),
         (m.ghz * 1e9).round(),
-        (width / 2.0).ceil(),
         fences(m).0
     );
     t += &cache("l1", l1, l1.2, 12);
@@ -265,14 +224,15 @@ fn text(m: &Calibration, open: &Open) -> String {
 const BUS_NS: f64 = 2.0;
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use fencepost_native::{Computing, Times};
 
-    fn ns(min: f64) -> Times {
+    pub fn ns(min: f64) -> Times {
         Times { min, median: min }
     }
     /// A machine of round numbers.
-    fn invented() -> Calibration {
+    pub fn invented() -> Calibration {
         Calibration {
             cpu: "an \"invented\" CPU".into(),
             flush_instruction: "clwb",
@@ -298,6 +258,10 @@ mod tests {
             fence_over: vec![(0, ns(100.0)), (256, ns(100.0)), (1024, ns(110.0))],
             flush_over: vec![(0, ns(150.0))],
             transaction: [ns(2000.0), ns(400.0)],
+            computing: Computing {
+                instructions: Some(1550.0),
+                time: ns(200.0),
+            },
             batches: 1,
             disturbed: 0,
         }
@@ -314,23 +278,6 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         // 24 MiB in 12 ways are 32,768 sets.
         assert!(text.contains(&format!("size = \"{}B\"", 24 << 20)) && text.contains("fence_execution = \"buffered\""));
-    }
-    #[test]
-    fn fences_are_buffered_only_where_additions_run_behind_them() {
-        let with = |over: &[(u32, f64)]| {
-            fences(&Calibration {
-                fence_over: over.iter().map(|(n, t)| (*n, ns(*t))).collect(),
-                ..invented()
-            })
-            .0
-        };
-        // 1024 additions take 102 ns by themselves; a reorder buffer hides at most 51 ns of them.
-        assert_eq!(with(&[(0, 100.0), (1024, 105.0)]), "buffered");
-        assert_eq!(with(&[(0, 100.0), (1024, 150.0)]), "retire");
-        assert_eq!(with(&[(0, 100.0), (1024, 200.0)]), "retire");
-        // Where the additions take longer than the fence, all of the fence is hidden.
-        assert_eq!(with(&[(0, 100.0), (4096, 412.0)]), "buffered");
-        assert_eq!(with(&[(0, 100.0), (4096, 470.0)]), "retire");
     }
     #[test]
     fn a_cache_has_a_power_of_two_of_sets() {

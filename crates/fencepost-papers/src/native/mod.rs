@@ -1,5 +1,6 @@
 //! Programs on the real CPU, and machine files that simulate it.
 
+mod core_file;
 mod machine_file;
 mod micro;
 mod runs;

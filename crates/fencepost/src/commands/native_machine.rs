@@ -147,6 +147,7 @@ fn calibrated_text(c: &Calibrated) -> String {
         ("lock and unlock", &m.lock),
         ("16 logged stores, a fence each", &m.transaction[0]),
         ("16 logged stores without them", &m.transaction[1]),
+        ("16 stores logged by a library, nothing persists", &m.computing.time),
     ] {
         row(name.to_owned(), times);
     }
