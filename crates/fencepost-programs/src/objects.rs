@@ -213,3 +213,33 @@ impl Values {
         (same && value != 0).then_some(value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::tests::Words;
+    use fencepost_kernel::Addr;
+
+    #[test]
+    fn a_value_is_whole_where_each_of_its_words_agrees() {
+        for words in 1..=6 {
+            let (values, mut m) = (Values::new(8 * words).unwrap(), Words::default());
+            let block = At::new(Addr::pm(4096));
+            assert_eq!(values.whole(&mut m, block), None, "nothing was stored");
+            values.fill_first(&mut m, block, 7);
+            // What is beside it is not its own.
+            m.store(block.field(8 * words), Val::lit(9));
+            assert_eq!(values.whole(&mut m, block), Some(7), "{words} words");
+            for torn in 0..words {
+                m.store(block.field(8 * torn), Val::lit(8));
+                let wanted = (words == 1).then_some(8);
+                assert_eq!(
+                    values.whole(&mut m, block),
+                    wanted,
+                    "word {torn} of {words} is another's"
+                );
+                m.store(block.field(8 * torn), Val::lit(7));
+            }
+        }
+    }
+}

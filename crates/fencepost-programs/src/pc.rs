@@ -373,3 +373,6 @@ impl Program for Pc {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

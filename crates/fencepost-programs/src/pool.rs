@@ -119,11 +119,13 @@ fn exhausted(thread: u32, blocks: u64) -> ! {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use fencepost_kernel::{Fence, Flush, Image, Rmw, Val, Width};
 
-    struct Words(Image);
+    /// Words of an image, by any width.
+    #[derive(Default)]
+    pub(crate) struct Words(pub Image);
     impl Mem for Words {
         type Dep = ();
         fn load_n(&mut self, at: At<()>, _: Width) -> Val<()> {
