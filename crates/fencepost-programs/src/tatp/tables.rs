@@ -209,6 +209,11 @@ pub(super) fn location(serial: u64) -> u64 {
 mod tests {
     use super::*;
     #[test]
+    fn every_subscriber_begins_somewhere_else() {
+        let places: std::collections::BTreeSet<u64> = (0..100_000).map(Tables::first_location).collect();
+        assert_eq!(places.len(), 100_000);
+    }
+    #[test]
     fn numbers_have_fifteen_digits() {
         assert_eq!(sub_nbr(1_234_566), 0x0000_0000_0123_4567);
         assert_eq!(subscriber(0x0000_0000_0123_4567), 1_234_566);

@@ -187,3 +187,30 @@ impl Schema {
         all.iter().map(Rows::span).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_is_there_before_the_run_is_drawn_row_by_row() {
+        let size = Size {
+            warehouses: 2,
+            districts: 10,
+            customers: 30,
+            items: 1000,
+            ops: 10,
+        };
+        let of = |seed| Schema::new(&mut Layout::default(), size, 15, 2, seed);
+        let prices = |seed| (0..1000).map(|i| of(seed).price(i)).collect::<Vec<_>>();
+        let different = |of: &[u64]| of.iter().collect::<BTreeSet<_>>().len();
+        // A thousand draws of 9,901 prices: some 950 different ones.
+        assert!(prices(1).iter().all(|p| (100..=10_000).contains(p)));
+        assert!((900..1000).contains(&different(&prices(1))));
+        assert_ne!(prices(1), prices(2), "another seed, other prices");
+        let quantities: Vec<u64> = (0..2000).map(|s| of(1).first_quantity(s)).collect();
+        assert!(quantities.iter().all(|q| (10..=100).contains(q)));
+        assert_eq!(different(&quantities), 91);
+    }
+}
