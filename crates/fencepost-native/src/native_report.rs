@@ -202,11 +202,13 @@ pub struct Computing {
     pub instructions: Option<f64>,
     /// How long one takes.
     pub time: Times,
+    /// How many cycles that are, by a chain of additions timed in turn with it.
+    pub cycles: f64,
 }
 impl Computing {
-    /// Instructions per cycle of a clock of `ghz`.
-    pub fn ipc(&self, ghz: f64) -> Option<f64> {
-        self.instructions.map(|n| n / (self.time.min * ghz))
+    /// Instructions per cycle.
+    pub fn ipc(&self) -> Option<f64> {
+        self.instructions.map(|n| n / self.cycles)
     }
 }
 
@@ -235,6 +237,8 @@ pub struct Calibration {
     pub pair_random: Times,
     /// Store and flush without a fence, per line of a long stream.
     pub flush_stream: Times,
+    /// Store, flush and load of one line of a stream, without a fence: beside `flush_stream` the time for which a flush holds its line.
+    pub flush_load: Times,
     /// Load, flush of the clean line, fence.
     pub flush_clean: Times,
     /// One non-temporal store, fence.

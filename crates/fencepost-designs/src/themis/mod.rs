@@ -78,6 +78,7 @@ pub const INFO: DesignInfo = DesignInfo {
 /// What the paper leaves open, a slow buffer, and pointers that run out soon.
 pub(crate) const VARIANTS: &[Values] = &[
     &[("clwb_keeps", "shared")],
+    &[("flush_holds", "true")],
     &[("drain_delay", "700ns")],
     &[("pointer_bits", "4")],
     &[("ack_latency", "90ns"), ("drain_gap", "30ns"), ("wcb_entries", "2")],

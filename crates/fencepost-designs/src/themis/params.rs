@@ -35,6 +35,8 @@ fencepost_kernel::params! {
         drain_delay: Ps = Ps::ZERO,
         /// What a clwb leaves in the caches (the paper does not say).
         clwb_keeps: ClwbKeeps = ClwbKeeps::Exclusive,
+        /// Whether an access to a line waits while a flush of it is under way (the paper does not say; processors differ).
+        flush_holds: bool = false,
         /// Planted fault, for tests of the checker only.
         fault: ThemisFault = ThemisFault::None,
     }
@@ -49,6 +51,7 @@ impl ThemisParams {
             drain_gap: self.drain_gap,
             drain_delay: self.drain_delay,
             clwb_keeps: self.clwb_keeps,
+            flush_holds: self.flush_holds,
             fault: X86Fault::None,
         }
     }

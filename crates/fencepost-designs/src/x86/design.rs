@@ -86,6 +86,8 @@ impl<P: Policy> Design for TwoPaths<P> {
     fn hooks(&self) -> Hooks {
         self.policy.hooks(Hooks {
             stores: true,
+            gate_loads: self.paths.held.holds(),
+            gate_stores: self.paths.held.holds(),
             snoops: true,
             writes: true,
             ..Hooks::default()
@@ -103,7 +105,10 @@ impl<P: Policy> Design for TwoPaths<P> {
         self.paths.nt_store(cx, hw_thread, line, data)
     }
     fn may_access(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access) -> Gate {
-        self.policy.may_access(&mut self.paths, cx, hw_thread, line, access)
+        match self.paths.held.may_access(hw_thread, line) {
+            Gate::Go => self.policy.may_access(&mut self.paths, cx, hw_thread, line, access),
+            wait => wait,
+        }
     }
     fn performed(
         &mut self,

@@ -29,11 +29,12 @@
 //! access to a line with unsent bytes waits until they are sent. The controller accepts an entry at the end of `ack_latency`,
 //! and the acknowledgement is back `ack_return` later. An entry stays `drain_gap` before it is sent (the time one line takes on the path), so
 //! that the stores of one log record are combined; the paper does not say how eagerly the buffer drains. One buffer
-//! serves all threads of a core. What `clwb` leaves behind is a parameter. On relaxed cores, where program order does not
+//! serves all threads of a core. What `clwb` leaves behind is a parameter, and whether its line can be accessed meanwhile another. On relaxed cores, where program order does not
 //! make stores perform in order, the dialect puts a store barrier where x86 needs nothing.
 
 mod design;
 mod explain;
+mod held;
 pub mod ideal;
 mod params;
 pub mod paths;
@@ -93,6 +94,7 @@ pub const INFO: DesignInfo = DesignInfo {
 /// What the paper leaves open, and a slow buffer.
 pub(crate) const VARIANTS: &[Values] = &[
     &[("clwb_keeps", "shared")],
+    &[("flush_holds", "true")],
     &[("drain_delay", "700ns")],
     &[("ack_latency", "1ns"), ("ack_return", "0ns"), ("drain_gap", "0ns")],
     &[("ack_latency", "90ns"), ("drain_gap", "30ns"), ("wcb_entries", "2")],

@@ -61,6 +61,8 @@ fencepost_kernel::params! {
         drain_delay: Ps = Ps::ZERO,
         /// What a clwb leaves in the caches (the paper does not say).
         clwb_keeps: ClwbKeeps = ClwbKeeps::Exclusive,
+        /// Whether an access to a line waits while a flush of it is under way (the paper does not say; processors differ).
+        flush_holds: bool = false,
         /// Planted fault, for tests of the checker only.
         fault: X86Fault = X86Fault::None,
     }

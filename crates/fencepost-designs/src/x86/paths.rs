@@ -1,6 +1,7 @@
 //! The two paths to persistence that all designs of this family share: flushes through the caches, and one
 //! write-combining buffer per core past them.
 
+use super::held::Held;
 use super::params::{ClwbKeeps, X86Fault, X86Params};
 use super::stat;
 use super::waiters::{Unsent, Waiters};
@@ -66,6 +67,8 @@ pub struct Paths {
     buffering: u64,
     /// Who waits for entries.
     waiters: Waiters,
+    /// Lines that are being flushed, where accesses to them wait.
+    pub(super) held: Held,
     unsent: Unsent,
     /// Core that is offered the next free place in the controller's queue.
     turn: usize,
@@ -89,6 +92,7 @@ impl Paths {
             no_entry: 0,
         };
         Paths {
+            held: Held::new(params.flush_holds),
             params,
             hw_threads: vec![PerThread::default(); usize::from(shape.hw_threads)],
             threads_per_core: usize::from(shape.hw_threads.div_ceil(shape.cores.max(1))),
@@ -153,7 +157,8 @@ impl Paths {
         };
         self.hw_threads[hw_thread.index()].flushes += 1;
         cx.count(stat::FLUSHES, 1);
-        cx.clean(hw_thread, line, kind, FLUSH);
+        self.held.flushed(line);
+        cx.clean(hw_thread, line, kind, line.0 << 1 | FLUSH);
         Gate::Go
     }
     fn sync_flush(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr) -> Gate {
@@ -182,6 +187,7 @@ impl Paths {
             ) {
                 cx.kick(Some(hw_thread));
             }
+            self.held.done(cx, LineAddr(tag >> 1));
         }
     }
     /// A temporal store to persistent memory performed.

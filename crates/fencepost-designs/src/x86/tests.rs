@@ -4,7 +4,7 @@ use crate::registry::find;
 use crate::testkit::{Bench, dram_line, filled, pm_line};
 use fencepost_kernel::params::Raw;
 use fencepost_kernel::{HwThread, LineAddr, Ps, Stream};
-use fencepost_machine::seam::{Cause, CleanKind, Design as _, Gate, Instr, Snoop, SnoopAnswer};
+use fencepost_machine::seam::{Access, Cause, CleanKind, Design as _, Gate, Instr, Snoop, SnoopAnswer};
 
 const SFENCE: Instr = Instr::Fence(Fence::Sfence);
 
@@ -124,6 +124,42 @@ fn a_flush_covers_what_is_on_its_way_past_the_caches() {
     b.run_until(Ps::from_ns(24));
     assert_eq!(b.instr(1, flush), Gate::Go);
     assert_eq!(b.cx.cleans[0].kind, CleanKind::KeepExclusive);
+}
+
+#[test]
+fn a_line_that_is_flushed_is_accessed_when_it_is_written_back() {
+    for flush_holds in [false, true] {
+        let params = X86Params {
+            flush_holds,
+            ..X86Params::default()
+        };
+        let mut b = Bench::new(X86::new(params, MachineShape::default()), 8, 1, 8);
+        assert_eq!(b.design.hooks().gate_loads, flush_holds);
+        b.store(0, pm_line(1), 0, 1);
+        for line in [1, 2] {
+            assert_eq!(b.instr(0, Instr::Flush(pm_line(line), Flush::Clwb)), Gate::Go);
+        }
+        let mut may = |b: &mut Bench<X86>, hw_thread, line| {
+            [Access::Load, Access::Store].map(|a| {
+                let gate = b.design.may_access(&mut b.cx, HwThread(hw_thread), pm_line(line), a);
+                gate == Gate::Go
+            })
+        };
+        assert_eq!(may(&mut b, 0, 3), [true; 2], "another line");
+        assert_eq!(may(&mut b, 0, 1), [!flush_holds; 2]);
+        assert_eq!(may(&mut b, 1, 2), [!flush_holds; 2], "another hardware thread's flush");
+        b.cx.kicked = vec![false; 8];
+        assert!(b.finish_clean(true));
+        assert_eq!(
+            [b.cx.kicked[0], b.cx.kicked[1]],
+            [flush_holds; 2],
+            "who waits is asked again"
+        );
+        assert_eq!(may(&mut b, 0, 1), [true; 2]);
+        assert_eq!(may(&mut b, 0, 2), [!flush_holds; 2], "its own flush is not done");
+        assert!(b.finish_clean(false));
+        assert_eq!(may(&mut b, 0, 2), [true; 2]);
+    }
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl Waiters {
     }
 }
 /// Asks these hardware threads again.
-fn kick_all(cx: &mut dyn Cx, waiting: &mut u64) {
+pub(super) fn kick_all(cx: &mut dyn Cx, waiting: &mut u64) {
     let mut left = std::mem::take(waiting);
     while left != 0 {
         cx.kick(Some(HwThread(left.trailing_zeros() as u8)));

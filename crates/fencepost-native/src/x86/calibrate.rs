@@ -78,15 +78,11 @@ fn at(offset: u64) -> Addr {
 #[expect(clippy::too_many_lines, reason = "one field after the other")]
 fn measure(raw: Raw, flush: FlushWith, cores: u32, computing: Computing) -> Calibration {
     let mut s = Sampler::new();
-    let [empty, chain, adds_4096] = s.times([
+    let [empty, chained, adds_4096] = s.times([
         repeated(|i| {
             black_box(i);
         }),
-        repeated(|_| {
-            let mut x = 1;
-            (0..100).for_each(|_| x = add(x));
-            black_box(x);
-        }),
+        repeated(|_| chain()),
         repeated(|_| {
             adds(4096, &mut [0; 8]);
         }),
@@ -125,6 +121,12 @@ fn measure(raw: Raw, flush: FlushWith, cores: u32, computing: Computing) -> Cali
             raw.flush(at(u64::from(i) * 64));
         }),
         repeated(|i| {
+            let near = at(u64::from(i) % 64 * 64);
+            store(near, i);
+            raw.flush(near);
+            black_box(raw.load(near, Width::B8));
+        }),
+        repeated(|i| {
             black_box(raw.load(line(i), Width::B8));
             raw.flush(line(i));
             sfence();
@@ -149,6 +151,7 @@ fn measure(raw: Raw, flush: FlushWith, cores: u32, computing: Computing) -> Cali
         pair_hot,
         pair_random,
         flush_stream,
+        flush_load,
         flush_clean,
         nt_fence,
         nt_line_fence,
@@ -176,7 +179,7 @@ fn measure(raw: Raw, flush: FlushWith, cores: u32, computing: Computing) -> Cali
         cpu: name(),
         flush_instruction: flush.name(),
         cores,
-        ghz: 100.0 / chain.min,
+        ghz: CHAINED / chained.min,
         adds_per_ns: 4096.0 / adds_4096.min,
         caches: levels,
         memory_load,
@@ -184,6 +187,7 @@ fn measure(raw: Raw, flush: FlushWith, cores: u32, computing: Computing) -> Cali
         pair_hot,
         pair_random,
         flush_stream,
+        flush_load,
         flush_clean,
         nt_fence,
         nt_line_fence,
@@ -200,6 +204,15 @@ fn measure(raw: Raw, flush: FlushWith, cores: u32, computing: Computing) -> Cali
         batches: s.batches,
         disturbed: s.disturbed,
     }
+}
+
+/// Additions of a chain: so many cycles.
+pub(super) const CHAINED: f64 = 100.0;
+/// A clock: additions one behind the other.
+pub(super) fn chain() {
+    let mut x = 1;
+    (0..CHAINED as u32).for_each(|_| x = add(x));
+    black_box(x);
 }
 
 /// An addition that the compiler can neither fold nor leave out. One behind the other they are a clock.

@@ -1,11 +1,12 @@
 //! How fast a core executes compiled code between memory operations: the transaction library's calls, where nothing waits for memory.
 #![allow(unsafe_code, reason = "raw accesses to mapped memory")]
 
+use super::calibrate::{CHAINED, chain};
 use super::choice::BASELINE;
 use super::mapping::Mapping;
 use super::memory::Raw;
 use super::pinned::{cpus, pin};
-use super::sample::Sampler;
+use super::sample::{Sampler, repeated};
 use super::stepped::instructions;
 use crate::error::NativeError;
 use crate::native_report::{Computing, FlushWith};
@@ -104,9 +105,11 @@ fn measure(raw: Raw, runtime: &Runtime, rows: &Rows) -> Computing {
     // The first one allocates what the library remembers lines in.
     transaction();
     let counted = instructions(|| (0..COUNTED).for_each(|_| transaction()));
-    let [time] = Sampler::new().times([super::sample::repeated(|_| transaction())]);
+    // In turn with a clock, so that both have the frequency that the core has at the time.
+    let [time, chain] = Sampler::new().times([repeated(|_| transaction()), repeated(|_| chain())]);
     Computing {
         instructions: counted.map(|n| n as f64 / COUNTED as f64),
+        cycles: time.min * CHAINED / chain.min,
         time,
     }
 }

@@ -46,6 +46,11 @@ fn hidden(over: &[(u32, Times)], adds_per_ns: f64) -> Hidden {
     each.fold(none, |best, h| if h.hidden > best.hidden { h } else { best })
 }
 
+/// Whether an access waits for a flush of its line: a load behind one takes half as long at least as store, flush and fence do.
+pub(super) fn flush_holds(m: &Calibration) -> bool {
+    m.flush_load.min - m.flush_stream.min > m.pair_hot.min / 2.0
+}
+
 /// Instructions a cycle: what is dispatched and what is computed between memory operations, and what says so of each.
 pub(super) struct Width {
     /// Per cycle, and where it is from.
@@ -56,7 +61,7 @@ pub(super) struct Width {
 /// What was measured says of them.
 pub(super) fn width(m: &Calibration) -> Width {
     let additions = (m.adds_per_ns / m.ghz).round().max(1.0);
-    let Some(ipc) = m.computing.ipc(m.ghz) else {
+    let Some(ipc) = m.computing.ipc() else {
         return Width {
             dispatched: (additions, "measured: independent additions per cycle"),
             computed: (
@@ -90,6 +95,7 @@ mod tests {
             let computing = Computing {
                 instructions,
                 time: ns(200.0),
+                cycles: 500.0,
             };
             let w = width(&Calibration {
                 computing,
@@ -97,11 +103,22 @@ mod tests {
             });
             [w.dispatched.0, w.computed.0]
         };
-        // 1550 instructions in 500 cycles of 2.5 GHz are 3.1 a cycle; four additions are.
+        // 1550 instructions in 500 cycles are 3.1 a cycle; four additions are.
         assert_eq!(with(Some(1550.0)), [4.0, 3.0]);
         assert_eq!(with(Some(2400.0)), [5.0, 5.0], "what is executed was dispatched");
         assert_eq!(with(Some(40.0)), [4.0, 1.0]);
         assert_eq!(with(None), [4.0, 2.0], "half of what additions reach");
+    }
+    #[test]
+    fn accesses_wait_for_flushes_where_a_load_behind_one_takes_as_long() {
+        let with = |load: f64| {
+            flush_holds(&Calibration {
+                flush_load: ns(load),
+                ..invented()
+            })
+        };
+        // Store, flush and fence take 150 ns, store and flush of a stream 7.
+        assert_eq!([8.0, 81.0, 83.0, 160.0].map(with), [false, false, true, true]);
     }
     #[test]
     fn fences_are_buffered_only_where_additions_run_behind_them() {

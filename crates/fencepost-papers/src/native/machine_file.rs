@@ -1,6 +1,6 @@
 //! A machine file that simulates this machine.
 
-use super::core_file::{Width, fences, width};
+use super::core_file::{Width, fences, flush_holds, width};
 use super::micro::{Sequence, simulated};
 use super::runs::refused;
 use fencepost_native::{Calibration, FlushWith};
@@ -212,10 +212,13 @@ fn text(m: &Calibration, open: &Open) -> String {
         let _ = write!(
             t,
             "[design.{design}]\nack_latency = \"{}ps\" # measured: a non-temporal store and sfence take {:.0} ns\n\
-             drain_gap = \"{}\" # measured: a stream of whole lines\n\n",
+             drain_gap = \"{}\" # measured: a stream of whole lines\nflush_holds = {} # measured: store, flush and load of a line take {:.0} ns, {:.0} without the load\n\n",
             open.ack.round(),
             m.nt_fence.min,
-            ps(m.nt_stream.min)
+            ps(m.nt_stream.min),
+            flush_holds(m),
+            m.flush_load.min,
+            m.flush_stream.min
         );
     }
     t
@@ -249,6 +252,7 @@ pub(super) mod tests {
             pair_hot: ns(150.0),
             pair_random: ns(150.0),
             flush_stream: ns(7.0),
+            flush_load: ns(160.0),
             flush_clean: ns(140.0),
             nt_fence: ns(100.0),
             nt_line_fence: ns(100.0),
@@ -261,6 +265,7 @@ pub(super) mod tests {
             computing: Computing {
                 instructions: Some(1550.0),
                 time: ns(200.0),
+                cycles: 500.0,
             },
             batches: 1,
             disturbed: 0,

@@ -105,6 +105,17 @@ pub fn side_by_side(requests: &[NativeRequest], machine: &str) -> Result<Compari
     })
 }
 
+/// What makes a simulated log that of the implementation that runs natively: records of a list behind calls go through the caches, one for each store.
+fn as_natively(r: &Request) -> Vec<String> {
+    match r.log.as_deref() {
+        Some("library-list") => vec![
+            "machine.log_path=caches".into(),
+            format!("program.{}.coupling=per-store", r.program),
+        ],
+        _ => Vec::new(),
+    }
+}
+
 fn program(n: &NativeRequest, machine: &str) -> Result<SideBySide, LabError> {
     let simulate = |design: &str| {
         let r = run(&Request {
@@ -113,6 +124,7 @@ fn program(n: &NativeRequest, machine: &str) -> Result<SideBySide, LabError> {
             media: None,
             ops: n.request.ops.min(SIMULATED),
             warmup: n.request.warmup.min(SIMULATED / 4),
+            sets: [as_natively(&n.request), n.request.sets.clone()].concat(),
             ..n.request.clone()
         })?;
         Ok::<_, LabError>(r.time_ps as f64 / 1e3 * f64::from(r.threads) / r.ops as f64)

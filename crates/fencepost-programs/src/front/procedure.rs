@@ -119,6 +119,20 @@ mod tests {
         assert_eq!(listed, [7, 8, 9]);
     }
     #[test]
+    fn what_executors_keep_lies_apart() {
+        let executors = Procedure::new(&mut Layout::default(), 2, 5, 13);
+        let mut m = Plain::default();
+        executors.parameters(&mut m, 1, (0..50).map(|_| 7));
+        executors.record(&mut m, 1, 9);
+        executors.record(&mut m, 0, 8);
+        // As many words as a record has, of both.
+        executors.result(&mut m, 0, 65, 4);
+        executors.result(&mut m, 1, 65, 4);
+        let mut word = |thread, w| m.load(executors.field_word(thread, w)).v;
+        assert!((0..65).all(|w| word(1, w) == 9 && word(0, w) == 8));
+        assert!((0..50).all(|i| m.load(executors.own.word(1, i * 8)).v == 7));
+    }
+    #[test]
     fn a_record_is_its_string_in_every_field() {
         let executors = Procedure::new(&mut Layout::default(), 2, 5, 13);
         let mut m = Plain::default();

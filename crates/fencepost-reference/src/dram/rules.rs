@@ -70,6 +70,13 @@ fn write_to_read(t: &Table, wait: u64) -> u64 {
         Rows::Buffered { .. } => until_read.saturating_sub(t.tCL),
     }
 }
+/// From an access of a bank to another, one of them a write: a module that buffers takes writes whatever their banks do.
+fn bank_written(t: &Table) -> u64 {
+    match t.rows {
+        Rows::Closed => t.tCCD_bank,
+        Rows::Buffered { .. } => 0,
+    }
+}
 
 /// Every rule about a pair of commands.
 pub const RULES: &[Rule] = &[
@@ -159,10 +166,24 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "tCCD_bank",
-        "a bank takes one access after the other",
-        (Kind::is_column, Kind::is_column),
+        "a bank takes one read after the other",
+        (Kind::reads, Kind::reads),
         Scope::Bank,
         |t| t.tCCD_bank,
+    ),
+    rule(
+        "tCCD_bank",
+        "a bank takes a write after what it took before",
+        (Kind::is_column, Kind::writes),
+        Scope::Bank,
+        bank_written,
+    ),
+    rule(
+        "tCCD_bank",
+        "a bank takes a read after a write",
+        (Kind::writes, Kind::reads),
+        Scope::Bank,
+        bank_written,
     ),
     rule(
         "tWTR_S",

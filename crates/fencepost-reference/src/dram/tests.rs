@@ -242,6 +242,37 @@ fn a_module_with_buffers_stores_bank_by_bank_and_takes_no_more_than_it_holds() {
     assert_eq!(rules(t, &[at(10, Read, HERE)]), ["row"]);
 }
 
+#[test]
+fn a_bank_takes_its_accesses_apart_but_for_writes_that_a_module_buffers() {
+    use Kind::{Activate, Read, Write};
+    let closed = Table {
+        tCCD_bank: 3600,
+        ..TABLE
+    };
+    let buffered = Table {
+        rows: Rows::Buffered { entries: 8, pulse: 0 },
+        ..closed.clone()
+    };
+    // As far apart as the bus and its turning ask, not as the bank does.
+    let near = |first, second| {
+        let gap = if first == Write { 30 } else { 20 };
+        [at(10, Activate, HERE), at(30, first, HERE), at(30 + gap, second, HERE)]
+    };
+    for (first, second) in [(Read, Read), (Read, Write), (Write, Write), (Write, Read)] {
+        assert_eq!(
+            rules(&closed, &near(first, second)),
+            ["tCCD_bank"],
+            "{first:?} {second:?}"
+        );
+        let wanted: &[&str] = if (first, second) == (Read, Read) {
+            &["tCCD_bank"]
+        } else {
+            &[]
+        };
+        assert_eq!(rules(&buffered, &near(first, second)), wanted, "{first:?} {second:?}");
+    }
+}
+
 /// Lines as DRAMsim3 writes them (`%-18d %-20s`, then numbers): a refresh names its rank alone.
 const FOREIGN: &str = "\
 10                 activate               0   0   1   1     0x1f      0x3

@@ -13,6 +13,8 @@ params! {
         /// How much later than a multiple of 4 KiB after the thread's before it each thread's software log begins: whole lines.
         #[range(Bytes(0)..=Bytes(1 << 20))]
         log_stagger: Bytes = Bytes(0),
+        /// Which way software's log words take: the one that the design's idioms name, or through the caches, flushed as data is.
+        log_path: SoftwareLog = SoftwareLog::Design,
         /// What drives the threads: the program as it runs, or a trace of its accesses, recorded once and replayed without waiting for
         /// locks. Such a run has no verdict.
         driven_by: DrivenBy = DrivenBy::Execution,
@@ -24,6 +26,16 @@ params! {
         /// has no verdict.
         #[range(1..=10_000)]
         commit_every: u32 = 1,
+    }
+}
+
+fencepost_kernel::param_enum! {
+    /// Which way software's log words take.
+    pub enum SoftwareLog {
+        /// As the design's idioms have it.
+        Design = "design",
+        /// Through the caches, flushed as data is: for designs whose log goes past them and is ordered by fences alone.
+        Caches = "caches",
     }
 }
 

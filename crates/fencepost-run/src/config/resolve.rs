@@ -5,14 +5,15 @@ use super::driven;
 use super::find::{find_design, find_program};
 use super::layer::{Setting, parse_set};
 use super::machine::MachineConfig;
-use super::parts::of_design_or_program;
+use super::parts::{SoftwareLog, of_design_or_program};
 use super::program::program_settings;
 use super::section::Origin;
 use crate::error::{BadInput, LabError};
 use crate::request::Request;
+use fencepost_contract::ContractKind;
 use fencepost_designs::{DesignInfo, MachineShape};
 use fencepost_kernel::params::{Field, ParamError, Raw};
-use fencepost_kernel::{Dialect, Transactions};
+use fencepost_kernel::{Dialect, LogPath, Transactions};
 use fencepost_machine::memory::{DurableAt, WritePolicy};
 use fencepost_machine::seam::Design;
 use fencepost_machine::{CacheSpec, MachineSpec, StoreOrder};
@@ -96,6 +97,7 @@ impl Resolved {
         if resolved.machine.spec.network.clients > 0 && built.network_port().is_none() {
             return Err(resolved.no_port().into());
         }
+        resolved.log_is_ordered()?;
         resolved.check_program()?;
         Ok((resolved, built))
     }
@@ -149,7 +151,31 @@ impl Resolved {
     }
     /// What software writes in this run.
     pub fn dialect(&self) -> Dialect {
-        self.program.scheme.dialect((self.design.dialect)(self.environment()))
+        let dialect = self.program.scheme.dialect((self.design.dialect)(self.environment()));
+        match self.machine.general.log_path {
+            SoftwareLog::Design => dialect,
+            SoftwareLog::Caches => Dialect {
+                log_path: LogPath::Temporal,
+                ..dialect
+            },
+        }
+    }
+    /// Refuses logs in the caches where the design orders those past them by itself.
+    fn log_is_ordered(&self) -> Result<(), BadInput> {
+        let past = (self.design.dialect)(self.environment()).log_path == LogPath::NonTemporal;
+        if self.machine.general.log_path == SoftwareLog::Design || !past || self.contract() == ContractKind::Px86.name()
+        {
+            return Ok(());
+        }
+        let why = format!(
+            "`{}` orders data behind log words that go past the caches, and has no fence for those that do not",
+            self.design.name
+        );
+        let e = BadInput::new(why).hint("leave machine.log_path out; `x86-adr` and `x86-ideal` take it");
+        Err(match self.origin("machine", "log_path") {
+            Some(origin) => e.at(origin.place.clone()),
+            None => e,
+        })
     }
     /// Name of the contract that the run is held to.
     pub fn contract(&self) -> &'static str {

@@ -139,6 +139,7 @@ fn calibrated_text(c: &Calibrated) -> String {
         ("store, flush, sfence: one line", &m.pair_hot),
         ("store, flush, sfence: random lines", &m.pair_random),
         ("store, flush: a stream of lines", &m.flush_stream),
+        ("store, flush, load: one line of a stream", &m.flush_load),
         ("load, flush of the clean line, sfence", &m.flush_clean),
         ("movnti, sfence", &m.nt_fence),
         ("8 movnti of a line, sfence", &m.nt_line_fence),

@@ -55,6 +55,31 @@ fn the_last_setting_wins_and_says_so() {
     );
 }
 #[test]
+fn logs_go_through_the_caches_where_fences_order_them() {
+    let of = |design: &str, sets: &[&str]| Request {
+        design: design.into(),
+        machine: "themis".into(),
+        ..request(sets)
+    };
+    let path = |design: &str, sets: &[&str]| {
+        let r = Resolved::resolve(&of(design, sets)).unwrap_or_else(|e| panic!("{e}"));
+        r.dialect().log_path
+    };
+    let caches = &["machine.log_path=caches"][..];
+    for design in ["x86-adr", "x86-ideal"] {
+        assert_eq!(path(design, &[]), LogPath::NonTemporal);
+        assert_eq!(path(design, caches), LogPath::Temporal);
+    }
+    assert_eq!(path("so", caches), LogPath::Temporal, "as they go anyway");
+    for design in ["themis", "themis-llc"] {
+        let text = refusal(&of(design, caches));
+        assert!(
+            text.contains(&format!("`{design}` orders data behind log words")),
+            "{text}"
+        );
+    }
+}
+#[test]
 fn the_resolved_text_is_toml_with_every_section() {
     let text = resolve(&[]).to_toml(true);
     let doc: toml_edit::DocumentMut = text.parse().unwrap();
