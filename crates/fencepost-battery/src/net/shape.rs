@@ -58,7 +58,6 @@ pub const RESPECTS: [(&str, &[Settings]); 10] = [
             &["pm.media.mapping=row-column-bank"],
             &["pm.media.channels=2"],
             &["pm.controller.coalesce=false"],
-            &["pm.media.writes=buffered"],
             &["pm.controller.drain_high=1", "pm.controller.drain_low=0"],
         ],
     ),

@@ -32,6 +32,24 @@ fn independent_lines_cost_one_recovery_each() {
     assert_eq!(report.recoveries, 1 << 10, "without marks nothing merges");
 }
 
+/// Of executions with equal digests one is explored.
+#[test]
+fn executions_that_differ_in_what_had_begun_or_was_told_are_told_apart() {
+    let digest = |change: fn(&mut CrashPoint)| {
+        let mut space = lines::space(2, true);
+        let last = space.points.last_mut().expect("a failure point");
+        change(&mut last.crash);
+        Explorer::new(&space).digest()
+    };
+    let as_it_was = digest(|_| ());
+    assert_eq!(as_it_was, digest(|_| ()));
+    let others = [digest(|c| c.acked[0] += 1), digest(|c| c.begun[0] += 1)];
+    assert!(
+        others.iter().all(|d| *d != as_it_was) && others[0] != others[1],
+        "{others:?}"
+    );
+}
+
 #[test]
 fn the_witness_is_the_token_alone() {
     let space = lines::space(20, false);

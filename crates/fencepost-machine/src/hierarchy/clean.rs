@@ -114,6 +114,14 @@ impl Hierarchy {
                 }
             }
         }
+        let was = self.settle_shared(line, kind);
+        if self.keeps_bytes() && !self.is_flushed(line, kind) {
+            self.misflushed.get_or_insert(line);
+        }
+        was
+    }
+    /// The same of the shared cache's copy.
+    fn settle_shared(&mut self, line: LineAddr, kind: CleanKind) -> Option<u32> {
         let llc = &mut self.llc.tags;
         let w = llc.find(line)?;
         let was = llc.dirty(w).then(|| llc.meta(w));

@@ -7,7 +7,7 @@
 use super::held::Words;
 use super::state::Hierarchy;
 use super::tags::Tags;
-use crate::seam::Level;
+use crate::seam::{CleanKind, Level};
 use fencepost_kernel::{CoreId, LineAddr, Ps};
 use rustc_hash::FxHashMap;
 
@@ -34,10 +34,20 @@ impl Hierarchy {
             let core = &self.cores[c.index()];
             std::iter::once(&core.l1).chain(&core.l2)
         };
+        if let Some(line) = self.misflushed {
+            return Some(format!("a copy of {line} behind its flush"));
+        }
         if all().flat_map(tags).map(Tags::size).sum::<usize>() > MANY {
             return None;
         }
         all().find_map(|c| tags(c).flat_map(Tags::lines).find_map(|line| self.wrong_with(c, line)))
+    }
+    /// Whether the copies of a line are as a flush leaves them: gone, or clean; the shared cache may be what the line is flushed to.
+    pub(super) fn is_flushed(&self, line: LineAddr, kind: CleanKind) -> bool {
+        let private = self.cores.iter().flat_map(|c| std::iter::once(&c.l1).chain(&c.l2));
+        let shared = Some(&self.llc.tags).filter(|_| kind != CleanKind::ToLlc);
+        let mut copies = private.chain(shared).filter_map(|t| Some((t, t.find(line)?)));
+        copies.all(|(t, w)| kind != CleanKind::Invalidate && !t.dirty(w))
     }
     /// What is wrong with the copy of a line that a core has.
     fn wrong_with(&self, core: CoreId, line: LineAddr) -> Option<String> {

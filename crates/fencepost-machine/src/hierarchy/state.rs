@@ -189,6 +189,8 @@ pub(crate) struct Hierarchy {
     pub(super) blocked: Vec<Option<Cause>>,
     /// Bytes of every copy, in a checked run.
     pub(super) held: Option<Box<Held>>,
+    /// The first line that a flush found and left otherwise than it should, in a checked run.
+    pub(super) misflushed: Option<LineAddr>,
     /// Who waited for the line that has arrived and acts now.
     pub(super) acting: Vec<Waiter>,
     /// What loads wait for from now on, to be taken by [`Hierarchy::take_charges`].
@@ -225,6 +227,7 @@ impl Hierarchy {
             design_reads: Vec::new(),
             versions: FxHashMap::default(),
             held: None,
+            misflushed: None,
             acting: Vec::new(),
             charges: Vec::new(),
             counters: HierarchyCounters::default(),

@@ -1,6 +1,7 @@
 //! What instructions cost on this machine.
 
 use super::addresses::PARTS;
+use super::chain::{CHAINED, add, chain};
 use super::computing::computing;
 use super::cpu::{caches, name};
 use super::instructions::{mfence, sfence};
@@ -206,25 +207,6 @@ fn measure(raw: Raw, flush: FlushWith, cores: u32, computing: Computing) -> Cali
     }
 }
 
-/// Additions of a chain: so many cycles.
-pub(super) const CHAINED: f64 = 100.0;
-/// A clock: additions one behind the other.
-pub(super) fn chain() {
-    let mut x = 1;
-    (0..CHAINED as u32).for_each(|_| x = add(x));
-    black_box(x);
-}
-
-/// An addition that the compiler can neither fold nor leave out. One behind the other they are a clock.
-#[inline(always)]
-fn add(mut x: u64) -> u64 {
-    #[allow(unsafe_code, reason = "an instruction that must stay")]
-    // SAFETY: an addition of registers.
-    unsafe {
-        std::arch::asm!("add {x}, 1", x = inout(reg) x, options(nomem, nostack));
-    }
-    x
-}
 /// Additions of eight independent chains.
 #[inline(always)]
 fn adds(n: u32, x: &mut [u64; 8]) {

@@ -1,7 +1,7 @@
 //! How fast a core executes compiled code between memory operations: the transaction library's calls, where nothing waits for memory.
 #![allow(unsafe_code, reason = "raw accesses to mapped memory")]
 
-use super::calibrate::{CHAINED, chain};
+use super::chain::{CHAINED, chain};
 use super::choice::BASELINE;
 use super::mapping::Mapping;
 use super::memory::Raw;

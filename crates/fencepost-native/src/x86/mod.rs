@@ -6,6 +6,7 @@
 pub mod addresses;
 mod any;
 mod calibrate;
+mod chain;
 mod checked;
 pub mod choice;
 mod computing;

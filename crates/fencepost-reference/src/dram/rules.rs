@@ -59,8 +59,8 @@ fn refresh(k: Kind) -> bool {
 fn opens_or_refreshes(k: Kind) -> bool {
     activate(k) || refresh(k)
 }
-fn any(_: Kind) -> bool {
-    true
+fn not_write(k: Kind) -> bool {
+    !k.writes()
 }
 /// From a write to a read behind it, where `wait` lies between the end of the data and the read. Behind buffers only the bus turns.
 fn write_to_read(t: &Table, wait: u64) -> u64 {
@@ -70,10 +70,10 @@ fn write_to_read(t: &Table, wait: u64) -> u64 {
         Rows::Buffered { .. } => until_read.saturating_sub(t.tCL),
     }
 }
-/// From an access of a bank to another, one of them a write: a module that buffers takes writes whatever their banks do.
-fn bank_written(t: &Table) -> u64 {
+/// A time that a write owes its bank: nothing, behind a module that buffers and takes writes whatever their banks do.
+fn of_written(t: &Table, time: u64) -> u64 {
     match t.rows {
-        Rows::Closed => t.tCCD_bank,
+        Rows::Closed => time,
         Rows::Buffered { .. } => 0,
     }
 }
@@ -120,7 +120,7 @@ pub const RULES: &[Rule] = &[
         "data is in the row before it is closed",
         (Kind::writes, precharge),
         Scope::Bank,
-        |t| t.tCWL + t.tBL + t.tWR,
+        |t| of_written(t, t.tCWL + t.tBL + t.tWR),
     ),
     rule(
         "tRRD_S",
@@ -176,14 +176,14 @@ pub const RULES: &[Rule] = &[
         "a bank takes a write after what it took before",
         (Kind::is_column, Kind::writes),
         Scope::Bank,
-        bank_written,
+        |t| of_written(t, t.tCCD_bank),
     ),
     rule(
         "tCCD_bank",
         "a bank takes a read after a write",
         (Kind::writes, Kind::reads),
         Scope::Bank,
-        bank_written,
+        |t| of_written(t, t.tCCD_bank),
     ),
     rule(
         "tWTR_S",
@@ -202,9 +202,16 @@ pub const RULES: &[Rule] = &[
     rule(
         "tRFC",
         "a refresh ends before the rank is used",
-        (refresh, any),
+        (refresh, not_write),
         Scope::Rank,
         |t| t.tRFC,
+    ),
+    rule(
+        "tRFC",
+        "a refresh ends before the rank is written",
+        (refresh, Kind::writes),
+        Scope::Rank,
+        |t| of_written(t, t.tRFC),
     ),
     rule(
         "write pulse",

@@ -273,6 +273,23 @@ fn a_bank_takes_its_accesses_apart_but_for_writes_that_a_module_buffers() {
     }
 }
 
+#[test]
+fn a_module_that_buffers_takes_writes_while_a_rank_refreshes() {
+    use Kind::{Activate, PrechargeAll, Refresh, Write};
+    let buffered = Table {
+        rows: Rows::Buffered { entries: 8, pulse: 0 },
+        ..TABLE
+    };
+    let refreshed = [at(10, Refresh, HERE), at(30, Write, HERE)];
+    assert!(rules(&TABLE, &refreshed).contains(&"tRFC"));
+    assert_eq!(rules(&buffered, &refreshed), [""; 0]);
+    let opened = [at(10, Refresh, HERE), at(30, Activate, HERE)];
+    assert_eq!(rules(&buffered, &opened), ["tRFC"], "its rows are those of any rank");
+    let closed = [at(10, Activate, HERE), at(30, Write, HERE), at(43, PrechargeAll, HERE)];
+    assert_eq!(rules(&TABLE, &closed), ["tWR"]);
+    assert_eq!(rules(&buffered, &closed), [""; 0]);
+}
+
 /// Lines as DRAMsim3 writes them (`%-18d %-20s`, then numbers): a refresh names its rank alone.
 const FOREIGN: &str = "\
 10                 activate               0   0   1   1     0x1f      0x3

@@ -35,3 +35,22 @@ fn a_count_of_waiting_lines_without_a_line_is_not() {
     b.h.parked_lines.insert(line(3), 1);
     assert_eq!(b.h.unsound().as_deref(), Some("the count of lines that wait to leave"));
 }
+#[test]
+fn copies_behind_a_flush_are_gone_or_clean() {
+    let mut b = used();
+    // Line 1 is clean in two cores and the shared cache, line 2 dirty in one core.
+    let is = |b: &Bench, n| {
+        let kinds = [CleanKind::Invalidate, CleanKind::KeepExclusive, CleanKind::ToLlc];
+        kinds.map(|kind| b.h.is_flushed(line(n), kind))
+    };
+    assert_eq!(is(&b, 1), [false, true, true]);
+    assert_eq!(is(&b, 2), [false, false, false]);
+    assert_eq!(is(&b, 3), [true; 3], "nobody has it");
+    let shared = &mut b.h.llc.tags;
+    let way = shared.find(line(1)).expect("it passed");
+    shared.set_dirty(way, true);
+    assert_eq!(is(&b, 1), [false, false, true], "dirty where it was flushed to");
+    b.h.misflushed = Some(line(1));
+    let what = b.h.unsound().expect("a flush went wrong");
+    assert!(what.contains("behind its flush"), "{what}");
+}
