@@ -107,7 +107,7 @@ impl<P: Policy> Design for TwoPaths<P> {
     fn may_access(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access) -> Gate {
         match self.paths.held.may_access(hw_thread, line) {
             Gate::Go => self.policy.may_access(&mut self.paths, cx, hw_thread, line, access),
-            wait => wait,
+            wait @ Gate::Wait(_) => wait,
         }
     }
     fn performed(

@@ -139,7 +139,7 @@ fn a_line_that_is_flushed_is_accessed_when_it_is_written_back() {
         for line in [1, 2] {
             assert_eq!(b.instr(0, Instr::Flush(pm_line(line), Flush::Clwb)), Gate::Go);
         }
-        let mut may = |b: &mut Bench<X86>, hw_thread, line| {
+        let may = |b: &mut Bench<X86>, hw_thread, line| {
             [Access::Load, Access::Store].map(|a| {
                 let gate = b.design.may_access(&mut b.cx, HwThread(hw_thread), pm_line(line), a);
                 gate == Gate::Go

@@ -231,11 +231,11 @@ pub(super) mod tests {
     use super::*;
     use fencepost_native::{Computing, Times};
 
-    pub fn ns(min: f64) -> Times {
+    pub(crate) fn ns(min: f64) -> Times {
         Times { min, median: min }
     }
     /// A machine of round numbers.
-    pub fn invented() -> Calibration {
+    pub(crate) fn invented() -> Calibration {
         Calibration {
             cpu: "an \"invented\" CPU".into(),
             flush_instruction: "clwb",

@@ -251,7 +251,7 @@ fn a_bank_takes_its_accesses_apart_but_for_writes_that_a_module_buffers() {
     };
     let buffered = Table {
         rows: Rows::Buffered { entries: 8, pulse: 0 },
-        ..closed.clone()
+        ..closed
     };
     // As far apart as the bus and its turning ask, not as the bank does.
     let near = |first, second| {
