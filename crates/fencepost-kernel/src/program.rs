@@ -8,7 +8,7 @@ use crate::pm::Pm;
 use crate::private::Private;
 use crate::span::{Footprint, Span};
 use crate::units::{Addr, LINE_BYTES, LineAddr};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -156,7 +156,7 @@ pub fn run_batch<P: Program, M: Mem>(program: &P, pm: &mut Pm<'_, M>, thread: u3
 /// The lines of `spans` that are `thread`'s before measuring begins, of `threads`: its share of the hottest `limit` bytes, the hottest
 /// last, none twice.
 pub fn resident(spans: &[Span], limit: u64, thread: u32, threads: u32) -> Vec<LineAddr> {
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let lines = spans
         .iter()
         .flat_map(|s| s.at.line().0..Addr(s.at.0 + s.len.max(1) - 1).line().0 + 1)

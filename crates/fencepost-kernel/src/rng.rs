@@ -13,10 +13,16 @@ pub const fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 /// A well-mixed function of several words; used where a value must be a pure function of (seed, thread, operation).
+#[inline]
 pub fn hash(words: &[u64]) -> u64 {
-    words.iter().fold(0x243f_6a88_85a3_08d3, |h, w| {
-        mix(h ^ mix(w.wrapping_add(0x9e37_79b9_7f4a_7c15)))
-    })
+    hash_on(0x243f_6a88_85a3_08d3, words)
+}
+/// The hash of words before, as [`hash`] gave it, and of these behind them: `hash_on(hash(&[a]), &[b])` is `hash(&[a, b])`.
+#[inline]
+pub fn hash_on(before: u64, words: &[u64]) -> u64 {
+    words
+        .iter()
+        .fold(before, |h, w| mix(h ^ mix(w.wrapping_add(0x9e37_79b9_7f4a_7c15))))
 }
 
 impl Stream {

@@ -27,6 +27,15 @@ pub struct Settings {
     /// What the design honours, for programs that are drawn from it; without it, the idioms of the dialect and non-temporal stores.
     pub honours: Option<Honours>,
 }
+impl Settings {
+    /// What a program's set-up depends on: all but what the design honours, which only operations are drawn from.
+    pub fn of_setup(&self) -> Settings {
+        Settings {
+            honours: None,
+            ..self.clone()
+        }
+    }
+}
 impl Default for Settings {
     fn default() -> Self {
         let (scheme, variant) = (Scheme::UndoArray, Variant::Correct);

@@ -57,6 +57,7 @@ pub const RESPECTS: [(&str, &[Settings]); 10] = [
             &[],
             &["pm.media.mapping=row-column-bank"],
             &["pm.media.channels=2"],
+            &["pm.media.writes=buffered"],
             &["pm.controller.coalesce=false"],
             &["pm.controller.drain_high=1", "pm.controller.drain_low=0"],
         ],

@@ -158,15 +158,17 @@ impl Tables {
     }
     /// District information of a stock row for an order of this district (of the warehouse).
     pub(super) fn dist(&self, stock: u64, district: u64) -> [u64; DIST_WORDS as usize] {
-        [0, 1, 2].map(|w| letters(self.draw(3, stock, district * DIST_WORDS + w)))
+        let row = rng::hash(&[self.seed, 3, stock]);
+        [0, 1, 2].map(|w| letters(rng::hash_on(row, &[district * DIST_WORDS + w])))
     }
     /// i_data or s_data: one row in ten holds "ORIGINAL" somewhere.
     fn data(&self, table: u64, row: u64) -> [u64; DATA_WORDS] {
         let mut bytes = [0u8; 8 * DATA_WORDS];
+        let row = rng::hash(&[self.seed, table, row]);
         for (i, chunk) in bytes.chunks_mut(8).enumerate() {
-            chunk.copy_from_slice(&letters(self.draw(table, row, 1 + i as u64)).to_le_bytes());
+            chunk.copy_from_slice(&letters(rng::hash_on(row, &[1 + i as u64])).to_le_bytes());
         }
-        let h = self.draw(table, row, 9);
+        let h = rng::hash_on(row, &[9]);
         if h.is_multiple_of(10) {
             let at = (h >> 32) as usize % (TEXT - ORIGINAL.len());
             bytes[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Three quarters of what the host has left; `None` where the system does not tell.
+/// What this process uses, and three quarters of what the host has left; `None` where the system does not tell.
 pub fn default_bound() -> Option<u64> {
-    Some(available_memory()? / 4 * 3)
+    Some(resident()? + available_memory()? / 4 * 3)
 }
 
 /// Counts the runs under way.
 pub(super) struct Memory {
     bound: Option<u64>,
+    /// What was there before the first of these runs.
+    before: u64,
     running: Mutex<u64>,
 }
 impl Memory {
@@ -21,6 +23,7 @@ impl Memory {
     pub(super) fn new(bound: Option<u64>) -> Memory {
         Memory {
             bound,
+            before: resident().unwrap_or(0),
             running: Mutex::new(0),
         }
     }
@@ -28,7 +31,7 @@ impl Memory {
     pub(super) fn admit(&self, is_over: &dyn Fn() -> bool) -> Admitted<'_> {
         loop {
             let mut running = self.running.lock().unwrap_or_else(|e| e.into_inner());
-            if fits(*running, resident(), self.bound) || is_over() {
+            if fits(*running, (self.before, resident()), self.bound) || is_over() {
                 *running += 1;
                 return Admitted(self);
             }
@@ -46,12 +49,12 @@ impl Drop for Admitted<'_> {
     }
 }
 
-/// Whether one more run of the mean size of those under way stays within the bound.
-fn fits(running: u64, resident: Option<u64>, bound: Option<u64>) -> bool {
-    let (Some(resident), Some(bound)) = (resident, bound) else {
+/// Whether one more run of the mean size of those under way, beside what was there before them, stays within the bound.
+fn fits(running: u64, (before, now): (u64, Option<u64>), bound: Option<u64>) -> bool {
+    let (Some(now), Some(bound)) = (now, bound) else {
         return true;
     };
-    running == 0 || resident + resident / running <= bound
+    running == 0 || now + now.saturating_sub(before) / running <= bound
 }
 
 #[cfg(test)]
@@ -59,9 +62,11 @@ mod tests {
     use super::*;
     #[test]
     fn one_more_run_is_begun_where_it_fits() {
-        assert!(fits(0, Some(100), Some(1)), "the first always runs");
-        assert!(fits(2, Some(100), Some(150)));
-        assert!(!fits(2, Some(100), Some(149)));
-        assert!(fits(9, None, Some(1)) && fits(9, Some(100), None));
+        assert!(fits(0, (0, Some(100)), Some(1)), "the first always runs");
+        assert!(fits(2, (0, Some(100)), Some(150)));
+        assert!(!fits(2, (0, Some(100)), Some(149)));
+        // Memory that earlier runs left behind is no measure of the next.
+        assert!(fits(1, (80, Some(100)), Some(120)) && !fits(1, (80, Some(100)), Some(119)));
+        assert!(fits(9, (0, None), Some(1)) && fits(9, (0, Some(100)), None));
     }
 }

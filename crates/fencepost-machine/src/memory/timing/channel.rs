@@ -48,7 +48,8 @@ pub(crate) struct Channel {
     buffered: bool,
     /// Earliest next command: the command bus takes one per clock.
     pub next_command: Ps,
-    /// When refreshes have the command bus, where several ranks share it.
+    /// When refreshes have the command bus, where others may want it: several ranks share it, or a module takes writes whatever its
+    /// banks do.
     taken: Vec<Ps>,
     refreshes: RefreshTimer,
     buffer: WriteBuffer,
@@ -250,7 +251,7 @@ impl Channel {
         self.taken.retain(|at| *at >= now);
         while let Some((rank, due, stands_for)) = self.refreshes.take(now) {
             let (closed, start) = self.refresh_rank(t, rank, t.edge(due));
-            if self.ranks > 1 {
+            if self.ranks > 1 || self.buffered {
                 self.taken.extend(closed);
                 self.taken.push(start);
             }
@@ -264,7 +265,7 @@ impl Channel {
         }
         done
     }
-    /// Whether no refresh of another rank has the command bus at `now`.
+    /// Whether no refresh has the command bus at `now`.
     #[inline]
     pub(crate) fn bus_free(&self, now: Ps) -> bool {
         self.taken.is_empty() || !self.taken.contains(&now)

@@ -51,6 +51,8 @@ pub(super) struct Simulation<'a> {
     pub progress: &'a (dyn Fn(&Cell, Step) + Sync),
     /// Results by the key of their configuration.
     pub known: HashMap<String, RunResult>,
+    /// Instructions of the longest run of each program so far.
+    pub lengths: HashMap<String, u64>,
     /// Runs that joint readings asked for, and those that differed from all others.
     pub asked: usize,
     /// Runs executed by this call; the others were known or in the store.
@@ -110,10 +112,16 @@ impl Simulation<'_> {
                 keys.push(key.clone());
             }
         }
+        // What takes long begins first, so that no thread is left alone with it.
+        missing.sort_by_key(|j| std::cmp::Reverse(self.lengths.get(&j.cell.program).copied()));
         let requests: Vec<Request> = missing.iter().map(|j| j.request.clone()).collect();
         (self.ahead)(&requests)?;
         let done = simulate(&missing, self.jobs, Some(self.store), self.progress)?;
         self.ran += done.ran;
+        for (cell, r) in &done.by_cell {
+            let longest = self.lengths.entry(cell.program.clone()).or_default();
+            *longest = r.instructions.max(*longest);
+        }
         self.known.extend(done.by_cell.into_iter().map(|(c, r)| (c.choice, r)));
         Ok(keyed)
     }
