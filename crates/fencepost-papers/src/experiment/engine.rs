@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// Resolves a job to what identifies its run, and to what is run.
-pub type ResolveJob<R> = dyn Fn(&Job) -> Result<(Identity, R), LabError> + Sync;
+pub type ResolveJob<'a, R> = dyn Fn(&Job) -> Result<(Identity, R), LabError> + Sync + 'a;
 
 /// How jobs are executed. `R` is a job that is resolved.
 pub struct Engine<'a, R> {
@@ -21,7 +21,7 @@ pub struct Engine<'a, R> {
     /// Number of worker threads.
     pub jobs: usize,
     /// Resolves a job. Equal configurations have equal identities.
-    pub resolve: &'a ResolveJob<R>,
+    pub resolve: &'a ResolveJob<'a, R>,
     /// Runs a job inside its worker thread.
     pub run: &'a (dyn Fn(&R) -> Result<RunResult, LabError> + Sync),
     /// Told of every finished job, and whether it ran.

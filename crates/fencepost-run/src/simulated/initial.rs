@@ -112,7 +112,10 @@ mod tests {
             let ((a, memory), (b, other)) = (first("x86-adr"), first("themis"));
             assert_ne!(a, b);
             let differ = |line: &LineAddr| !memory.same_line(&other, *line);
-            assert!(!memory.pm_lines().chain(other.pm_lines()).any(|l| differ(&l)), "{program}");
+            assert!(
+                !memory.pm_lines().chain(other.pm_lines()).any(|l| differ(&l)),
+                "{program}"
+            );
         }
     }
     #[test]

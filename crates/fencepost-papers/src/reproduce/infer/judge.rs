@@ -4,7 +4,7 @@ use super::archive::Judged;
 use super::search::Length;
 use super::space::Taken;
 use crate::experiment::claims::Claim;
-use crate::experiment::engine::{Step, simulate};
+use crate::experiment::engine::{Engine, Step};
 use crate::experiment::readings::{Choice, Readings};
 use crate::experiment::rule::Rule;
 use crate::experiment::runs::{Cell, Job, Runs};
@@ -13,8 +13,11 @@ use crate::experiment::spec::{Experiment, Scale};
 use crate::experiment::statement::Statements;
 use crate::reproduce::{plan_registered, runs_of};
 use fencepost_run::LabError;
+use fencepost_run::config::Resolved;
+use fencepost_run::kept::Identity;
 use fencepost_run::request::Request;
 use fencepost_run::result::RunResult;
+use fencepost_run::run::identified;
 use fencepost_run::store::Store;
 use std::collections::HashMap;
 
@@ -51,6 +54,8 @@ pub(super) struct Simulation<'a> {
     pub progress: &'a (dyn Fn(&Cell, Step) + Sync),
     /// Results by the key of their configuration.
     pub known: HashMap<String, RunResult>,
+    /// Keys of configurations by their requests; `None` of those that cannot be built.
+    pub keys: HashMap<String, Option<String>>,
     /// Instructions of the longest run of each program so far.
     pub lengths: HashMap<String, u64>,
     /// Runs that joint readings asked for, and those that differed from all others.
@@ -81,7 +86,7 @@ impl Simulation<'_> {
     /// Of a run, and of a configuration that cannot be built: without the primaries there is nothing to compare with.
     pub(super) fn begin(&mut self, primaries: &Taken, length: Length) -> Result<(), LabError> {
         for job in self.plan(primaries, length)?.1 {
-            fencepost_run::run::identified(&job.request)?;
+            identified(&job.request)?;
         }
         self.finish_together(std::slice::from_ref(primaries), length).map(drop)
     }
@@ -99,7 +104,8 @@ impl Simulation<'_> {
     }
     fn finish_together(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Keyed>>, LabError> {
         let plans: Vec<_> = all.iter().map(|t| self.plan(t, length)).collect::<Result<_, _>>()?;
-        let keyed: Vec<Option<Keyed>> = plans.into_iter().map(|p| keyed(&p.1)).collect();
+        let mut ready = HashMap::new();
+        let keyed: Vec<Option<Keyed>> = plans.iter().map(|p| self.keyed(&p.1, &mut ready)).collect();
         let mut missing: Vec<Job> = Vec::new();
         let mut keys: Vec<String> = Vec::new();
         for (key, job) in keyed.iter().flatten().flatten() {
@@ -116,7 +122,17 @@ impl Simulation<'_> {
         missing.sort_by_key(|j| std::cmp::Reverse(self.lengths.get(&j.cell.program).copied()));
         let requests: Vec<Request> = missing.iter().map(|j| j.request.clone()).collect();
         (self.ahead)(&requests)?;
-        let done = simulate(&missing, self.jobs, Some(self.store), self.progress)?;
+        let done = Engine {
+            store: Some(self.store),
+            jobs: self.jobs,
+            resolve: &|job| match ready.get(&job.cell.choice) {
+                Some(ready) => Ok(ready.clone()),
+                None => identified(&job.request),
+            },
+            run: &fencepost_run::run::run_resolved,
+            progress: self.progress,
+        }
+        .execute(&missing)?;
         self.ran += done.ran;
         for (cell, r) in &done.by_cell {
             let longest = self.lengths.entry(cell.program.clone()).or_default();
@@ -124,6 +140,22 @@ impl Simulation<'_> {
         }
         self.known.extend(done.by_cell.into_iter().map(|(c, r)| (c.choice, r)));
         Ok(keyed)
+    }
+    /// The jobs with the keys of their configurations; `None` where one cannot be built. What was resolved for that is left in `ready`:
+    /// resolving takes a millisecond, and joint readings have most of their requests in common.
+    fn keyed(&mut self, jobs: &[Job], ready: &mut HashMap<String, (Identity, Resolved)>) -> Option<Keyed> {
+        let mut of = |j: &Job| {
+            let asked = format!("{:?}", j.request);
+            if let Some(key) = self.keys.get(&asked) {
+                return Some((key.clone()?, j.clone()));
+            }
+            let resolved = identified(&j.request).ok();
+            let key = resolved.as_ref().map(|r| r.0.key.clone());
+            self.keys.insert(asked, key.clone());
+            ready.insert(key.clone()?, resolved?);
+            Some((key?, j.clone()))
+        };
+        jobs.iter().map(&mut of).collect()
     }
     /// The experiment under a joint reading, and its jobs.
     pub(super) fn plan(&self, taken: &Taken, length: Length) -> Result<(Experiment, Vec<Job>), LabError> {
@@ -161,12 +193,6 @@ impl Simulation<'_> {
             ..runs_of(&e)
         }
     }
-}
-
-/// The jobs with the keys of their configurations; `None` where one cannot be built.
-fn keyed(jobs: &[Job]) -> Option<Keyed> {
-    let of = |j: &Job| Some((fencepost_run::run::identified(&j.request).ok()?.0.key, j.clone()));
-    jobs.iter().map(of).collect()
 }
 
 /// A claim on the runs of one joint reading.

@@ -128,6 +128,7 @@ impl Subject {
             ahead: o.ahead,
             progress,
             known: HashMap::new(),
+            keys: HashMap::new(),
             lengths: HashMap::new(),
             asked: 0,
             ran: 0,
