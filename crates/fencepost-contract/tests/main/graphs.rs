@@ -20,6 +20,23 @@ fn a_read_of_the_old_value_orders_what_precedes_it_before_the_new_one() {
 }
 
 #[test]
+fn every_reader_of_the_old_value_comes_before_the_new_one() {
+    let mut s = Script::of(3);
+    let before = [(0, X), (1, Z)].map(|(reader, at)| {
+        let store = s.store(reader, at, 1);
+        s.fence(reader, Fence::Mfence);
+        s.load(reader, Y, None);
+        store
+    });
+    let y = s.store(2, Y, 1);
+    for kind in [ContractKind::StrictSc, ContractKind::StrictTso, ContractKind::Epoch] {
+        for first in before {
+            assert!(s.ordered(kind, first, y), "{kind}");
+        }
+    }
+}
+
+#[test]
 fn a_load_overtakes_its_threads_stores_under_tso_but_not_under_sc() {
     let mut s = Script::of(2);
     let x = s.store(0, X, 1);

@@ -248,3 +248,23 @@ impl PersistBuffer {
         self.held[low(line)] > 0 && self.entries.iter().any(same)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever inherits a dependence later must know the epochs, too: an entry, the next entry, and what is handed on.
+    #[test]
+    fn everything_that_names_a_drained_entry_learns_its_epochs() {
+        let (owner, seq, epochs) = (PortId(3), Seq(7), (Epoch(5), Epoch(6)));
+        let mut buffer = PersistBuffer::new(1, &AccessSets::new(8, 1, false));
+        buffer.accum.add(owner, seq);
+        buffer.push_persist(LineAddr(1), LineData::default(), None, Ps::ZERO);
+        buffer.accum.add(owner, seq);
+        buffer.inherited.deps.add(owner, seq);
+        buffer.tell(owner, seq, epochs);
+        for deps in [&buffer.entries[0].deps, &buffer.accum, &buffer.inherited.deps] {
+            assert_eq!((deps.earliest, deps.after_fence), epochs);
+        }
+    }
+}

@@ -67,7 +67,7 @@ fn variants(m: &MediaSpec) -> Vec<MediaSpec> {
         channels: 2,
         ..m.clone()
     });
-    for writes in [WritePolicy::Through, WritePolicy::RowBuffer] {
+    for writes in [WritePolicy::Through, WritePolicy::RowBuffer, WritePolicy::Buffered] {
         all.push(MediaSpec { writes, ..m.clone() });
     }
     all
