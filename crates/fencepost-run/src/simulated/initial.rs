@@ -87,35 +87,35 @@ pub(super) fn initial(resolved: &Resolved, program: &dyn AnyProgram, bytes: u64)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Request;
-    use crate::simulate::program_of;
+    use crate::config::find_design;
+    use fencepost_harness::any_program;
     use fencepost_kernel::LineAddr;
+    use fencepost_programs::{Scheme, Settings, programs};
 
     /// Designs differ in what they honour; what a program begins with is the same memory, whoever asked first.
     #[test]
     fn designs_share_the_first_memory_of_a_program() {
-        for program in fencepost_programs::programs().iter().map(|p| p.name) {
-            let first = |design: &str| {
-                let request = Request {
-                    program: program.into(),
-                    design: design.into(),
-                    machine: "themis".into(),
-                    log: Some("raw".into()).filter(|_| program == "random"),
-                    threads: Some(1),
-                    ops: 2,
-                    ..Request::default()
-                };
-                let resolved = Resolved::resolve(&request).unwrap();
-                let image = program_of(&resolved).unwrap().initial().unwrap();
-                (format!("{:?}", resolved.program.honours), image)
+        let honours = |design| Some(find_design(design).unwrap().promise.honours);
+        for about in programs() {
+            let of = |honours| Settings {
+                ops: 2,
+                scheme: about.schemes.first().copied().unwrap_or(Scheme::UndoArray),
+                params: about.small_params(),
+                honours,
+                ..Settings::default()
             };
-            let ((a, memory), (b, other)) = (first("x86-adr"), first("themis"));
-            assert_ne!(a, b);
-            let differ = |line: &LineAddr| !memory.same_line(&other, *line);
-            assert!(
-                !memory.pm_lines().chain(other.pm_lines()).any(|l| differ(&l)),
-                "{program}"
-            );
+            let first = |s: &Settings| any_program(about.name, s).unwrap().initial().unwrap();
+            let kept = first(&of(None).of_setup());
+            for own in [honours("so"), honours("themis"), honours("delegated")].map(of) {
+                assert_eq!(format!("{:?}", own.of_setup()), format!("{:?}", of(None)));
+                let memory = first(&own);
+                let differ = |line: &LineAddr| !memory.same_line(&kept, *line);
+                assert!(
+                    !memory.pm_lines().chain(kept.pm_lines()).any(|l| differ(&l)),
+                    "{}",
+                    about.name
+                );
+            }
         }
     }
     #[test]
