@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// Bytes of persistent memory of the programs whose first memory is kept, together, at least. It takes about as much of the host.
 const KEPT: u64 = 2 << 30;
 
-/// This share of what was free on the host when the first was made is kept where it is more: a search over readings goes back and
-/// forth between programs of several sizes, and making one anew takes seconds.
+/// One part in so many of what was free on the host when the first was made may be kept, where that is more: a search over readings goes
+/// back and forth between programs of several sizes, and making one anew takes seconds. A choice of ours: three parts are left to runs.
 const SHARE: u64 = 4;
 
 /// Programs whose first memory is kept, at most.
