@@ -129,17 +129,20 @@ impl Image {
     }
     /// Every line from this one on that has ever been written, in address order. Pages before it are not looked at.
     pub fn lines_from(&self, from: LineAddr) -> impl Iterator<Item = LineAddr> + '_ {
+        let pages = self.pages_from(from);
+        let lines = pages.flat_map(|(first, words)| (first.0..first.0 + words.len() as u64 / 8).map(LineAddr));
+        lines.skip_while(move |l| *l < from)
+    }
+    /// The pages in which something has been written, in address order from the one of this line on: the first line of each, and its words.
+    pub fn pages_from(&self, from: LineAddr) -> impl Iterator<Item = (LineAddr, &[u64])> + '_ {
         const LINES: u64 = PAGE as u64 * WORD / LINE_BYTES;
         let (first_table, first_page, _) = Paged::<u64, WORD>::place(from.0 * 8);
-        let pages = move |table: usize| {
+        (first_table..STRETCHES).flat_map(move |table| {
             let skipped = if table == first_table { first_page } else { 0 };
-            self.words.pages_of(table, skipped).map(move |page| (table, page))
-        };
-        let lines = (first_table..STRETCHES).flat_map(pages).flat_map(|(table, page)| {
-            let first = ((table as u64) << STRETCH) / LINE_BYTES + page as u64 * LINES;
-            (first..first + LINES).map(LineAddr)
-        });
-        lines.skip_while(move |l| *l < from)
+            let first = move |page: usize| ((table as u64) << STRETCH) / LINE_BYTES + page as u64 * LINES;
+            let pages = self.words.pages_of(table, skipped);
+            pages.map(move |(page, words)| (LineAddr(first(page)), words.as_slice()))
+        })
     }
 }
 

@@ -6,25 +6,26 @@
 //! line may carry a store only when its transaction is recoverable, and a completed `tx_flush` needs all earlier
 //! transactions of its thread recoverable. Under `kiln` the last-level cache is the log, so commit is enough.
 
+mod versions;
+
 use super::{ConformReport, Demands, Refusal, StoreAt};
 use crate::contracts::{ContractKind, store_of};
 use crate::graph::{Axiom, CrashSpace, NodeId};
 use fencepost_kernel::{Addr, PersistRecord, StoreId, Trace, TraceKind};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
+use versions::Versions;
 
 struct Check<'a> {
     trace: &'a Trace,
     space: &'a CrashSpace,
     cache_is_log: bool,
     performed: Vec<bool>,
-    recoverable: Vec<bool>,
+    versions: Versions,
     /// Transactions in commit order, and each node's position among them.
     order: Vec<NodeId>,
     position: Vec<Option<u32>>,
     committed: usize,
-    /// Length of the recoverable prefix of `order`.
-    prefix: usize,
-    home: rustc_hash::FxHashMap<Addr, StoreId>,
+    home: FxHashMap<Addr, StoreId>,
     report: ConformReport,
 }
 
@@ -44,7 +45,7 @@ pub(super) fn check(
             check.performed[id.index()] = true;
         }
         if commits.next_if_eq(&index).is_some() {
-            check.committed += 1;
+            check.commit();
         }
         if let TraceKind::Durable { index: record } = event.kind {
             let record = records.get(record as usize).ok_or_else(|| Refusal::Unknown {
@@ -101,12 +102,11 @@ impl<'a> Check<'a> {
             space,
             cache_is_log: kind == ContractKind::Kiln,
             performed: vec![false; trace.stores.len()],
-            recoverable: vec![false; trace.stores.len()],
+            versions: Versions::of(trace.stores.len()),
             order,
             position,
             committed: 0,
-            prefix: 0,
-            home: rustc_hash::FxHashMap::default(),
+            home: FxHashMap::default(),
             report: ConformReport {
                 stores: persistent as u64,
                 ..ConformReport::default()
@@ -146,7 +146,7 @@ impl<'a> Check<'a> {
                 }
                 self.in_place(store, event)?;
             }
-            if !std::mem::replace(&mut self.recoverable[store.index()], true) {
+            if self.versions.hold(store) {
                 self.report.persisted += 1;
                 self.report.reordered += u64::from(self.passes(store));
             }
@@ -190,31 +190,20 @@ impl<'a> Check<'a> {
         !self.cache_is_log && place.is_some_and(|p| !self.recover((p as usize).min(self.committed)))
     }
 
-    /// Whether transactions 1..k are recoverable; extends the known prefix, and scans nothing twice.
+    fn commit(&mut self) {
+        if !self.cache_is_log {
+            self.versions
+                .commit(self.space.graph.writes(self.order[self.committed]));
+        }
+        self.committed += 1;
+    }
+
+    /// Whether transactions 1..k are recoverable.
     fn recover(&mut self, k: usize) -> bool {
-        if self.cache_is_log {
-            return k <= self.committed;
+        match self.cache_is_log {
+            true => k <= self.committed,
+            false => self.versions.recover(k),
         }
-        let mut open: FxHashSet<Addr> = FxHashSet::default();
-        let mut end = self.prefix;
-        while self.prefix < k {
-            if end == self.committed {
-                return false;
-            }
-            for w in self.space.graph.writes(self.order[end]) {
-                let held = w.store.is_some_and(|s| self.recoverable[s.index()]);
-                if held {
-                    open.remove(&w.at)
-                } else {
-                    open.insert(w.at)
-                };
-            }
-            end += 1;
-            if open.is_empty() {
-                self.prefix = end;
-            }
-        }
-        true
     }
 
     fn must(&mut self, node: NodeId, axiom: Axiom, event: usize) -> Result<(), Box<Refusal>> {
@@ -225,10 +214,10 @@ impl<'a> Check<'a> {
         if self.recover(place as usize + 1) {
             return Ok(());
         }
-        let unheld = self.order[self.prefix..=place as usize]
+        let unheld = self.order[self.versions.prefix..=place as usize]
             .iter()
             .flat_map(|n| self.space.graph.writes(*n));
-        let missing = unheld.filter_map(|w| w.store).find(|s| !self.recoverable[s.index()]);
+        let missing = unheld.filter_map(|w| w.store).find(|s| !self.versions.held[s.index()]);
         match missing {
             Some(s) => Err(Box::new(Refusal::Must {
                 missing: StoreAt::of(self.trace, s),
@@ -242,12 +231,12 @@ impl<'a> Check<'a> {
     fn finish(mut self, demands: Demands) -> Result<ConformReport, Box<Refusal>> {
         let all = self.committed;
         let done = self.recover(all);
-        let rest = &self.order[self.prefix..all];
+        let rest = &self.order[self.versions.prefix..all];
         let missing = rest
             .iter()
             .flat_map(|n| self.space.graph.writes(*n))
             .filter_map(|w| w.store);
-        let missing: Vec<_> = missing.filter(|s| !self.recoverable[s.index()]).collect();
+        let missing: Vec<_> = missing.filter(|s| !self.versions.held[s.index()]).collect();
         self.report.pending = missing.len() as u64;
         match missing.first() {
             Some(first) if demands.complete && !done => {

@@ -19,6 +19,7 @@ use crate::contracts::Contract;
 use crate::graph::{Extent, History, WhyLost};
 use fencepost_kernel::{CrashPoint, Image, LineAddr, PersistLog, StoreId, Trace, TraceKind, Violation};
 use fencepost_kernel::{planted, stop};
+use recovered::Series;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -213,13 +214,13 @@ impl<'a> PrefixCheck<'a> {
         });
         let before = self.oracle.images_recovered();
         let (total, mut candidate, mut differs) = (candidates(self.log), 0, true);
-        let (mut walks, mut lines) = (Walks::default(), Vec::new());
+        let (mut walks, mut series) = (Walks::default(), Series::default());
         self.oracle.begin_series();
         let flow = self.walk(|point| {
             stop::look();
             candidate += 1;
             differs |= point.differs;
-            lines.extend_from_slice(point.lines);
+            series.wrote(point.lines);
             let late = self.until.is_some_and(|t| Instant::now() >= t);
             if late || !is_chosen(candidate, total, self.budget) {
                 report.verdict = Verdict::Bounded;
@@ -241,12 +242,7 @@ impl<'a> PrefixCheck<'a> {
                 }
                 let walk = walks.next(report.recoveries, candidate == total);
                 let whole = walk == Walk::Whole;
-                // Memory that hardware leaves as the crash left it differs from such memory before in what was written since.
-                let since = if whole || left.image.is_some() {
-                    None
-                } else {
-                    Some(std::mem::take(&mut lines))
-                };
+                let since = if whole { None } else { series.next(&left) };
                 let how = (self.watch(tape), walk, since.as_deref());
                 let (verdict, watch) = self.oracle.recover(image, point.crash, how);
                 walks.done(walk, watch.accesses());

@@ -180,10 +180,10 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
         &mut self.page_mut(table, page)[slot]
     }
     /// Pages of a table, from one on, in which something may have been written.
-    pub(super) fn pages_of(&self, table: usize, from: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn pages_of(&self, table: usize, from: usize) -> impl Iterator<Item = (usize, &[T; PAGE])> + '_ {
         let own = self.own.tables[table].len();
         let below = self.below.as_ref().map_or(0, |b| b.0.tables[table].len());
-        (from..own.max(below)).filter(move |page| self.page(table, *page).is_some())
+        (from..own.max(below)).filter_map(move |page| Some((page, self.page(table, page)?)))
     }
 }
 impl<T: Copy + Default> Paged<T, WORD> {

@@ -7,14 +7,15 @@ use super::cuts::{Cut, cuts, spread};
 use super::design::Design;
 use super::recovery::{Recovery, Repair};
 use fencepost_kernel::units::LOG_BASE;
-use fencepost_kernel::{Image, LineAddr, rng};
-use std::collections::{BTreeSet, HashSet};
+use fencepost_kernel::{Image, LineAddr, LineData, rng};
+use std::collections::HashSet;
 
-/// Memory after a design's hardware has recovered it undisturbed; `None` if that wrote nothing.
-pub fn recovered(design: &dyn Design, image: &Image) -> Option<Image> {
+/// Memory after a design's hardware has recovered it undisturbed, with the lines that it wrote; `None` if it wrote nothing.
+pub fn recovered(design: &dyn Design, image: &Image) -> Option<(Image, Vec<LineAddr>)> {
     let mut recovery = Recovery::of_copy(image);
     design.recover(&mut recovery);
-    recovery.copy()
+    let lines = recovery.before.iter().map(|(line, _)| *line).collect();
+    Some((recovery.copy()?, lines))
 }
 
 /// How often power fails again, and how much of that is looked at.
@@ -71,10 +72,10 @@ pub fn disturbed(design: &dyn Design, image: &Image, again: Again) -> (Vec<Outco
     let mut search = Search {
         design,
         again,
-        base: image,
         memory: image.clone(),
-        touched: BTreeSet::new(),
+        differs: Differs::default(),
         known: HashSet::new(),
+        left: HashSet::new(),
         outcomes: Vec::new(),
         seen: Disturbed::default(),
     };
@@ -85,14 +86,42 @@ pub fn disturbed(design: &dyn Design, image: &Image, again: Again) -> (Vec<Outco
 struct Search<'a> {
     design: &'a dyn Design,
     again: Again,
-    base: &'a Image,
     /// Memory as a failure left it. What recovery writes into it is taken back, so that no state costs a copy of all.
     memory: Image,
-    /// Lines that any recovery wrote.
-    touched: BTreeSet<LineAddr>,
-    known: HashSet<u64>,
+    /// What tells it from the first memory.
+    differs: Differs,
+    /// What told the states so far from it.
+    known: HashSet<Differs>,
+    /// What told the outcomes so far from it, as software sees them.
+    left: HashSet<u64>,
     outcomes: Vec<Outcome>,
     seen: Disturbed,
+}
+
+/// What tells a memory from the one that the search began with, whatever the order of the writes: a digest of the lines that differ. The
+/// region that machines keep for logs is the hardware's.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Differs {
+    software: u64,
+    hardware: u64,
+}
+
+impl Differs {
+    /// A line is written over.
+    fn write(&mut self, line: LineAddr, [before, after]: [&LineData; 2]) {
+        if before.words == after.words {
+            return;
+        }
+        let seed = rng::mix(line.0);
+        let digest = |data: &LineData| data.words.iter().fold(seed, |d, w| rng::mix(d ^ *w));
+        let side = if line < LOG_BASE.line() {
+            &mut self.software
+        } else {
+            &mut self.hardware
+        };
+        // What was written and is written over again cancels out.
+        *side ^= digest(before) ^ digest(after);
+    }
 }
 
 /// What failures left.
@@ -132,14 +161,17 @@ impl Search<'_> {
         let mut recovery = Recovery::new(&mut self.memory);
         self.design.recover(&mut recovery);
         let (stages, before) = (recovery.stages, recovery.before);
-        self.touched.extend(stages.iter().flatten().map(|w| w.0));
-        self.note(state);
-        self.restore(before);
+        let mut left = self.differs;
+        for ((line, after), (_, before)) in stages.iter().flatten().zip(&before) {
+            left.write(*line, [before, after]);
+        }
+        self.note(state, left.software);
+        restore(&mut self.memory, before);
         stages
     }
     /// Lets power fail during the recovery from a state, until that has left so many new ones.
     fn disturb(&mut self, state: &State, depth: u32, most: u64, next: &mut Vec<State>) {
-        let before = self.write(state.durable.iter());
+        let (differs, before) = (self.differs, self.write(state.durable.iter()));
         let stages = self.recover(state);
         let all: Vec<(usize, Cut)> = (stages.iter().enumerate())
             .filter(|(_, stage)| !stage.is_empty())
@@ -154,7 +186,8 @@ impl Search<'_> {
             }
             self.fail(state, (&stages, number, cut), next);
         }
-        self.restore(before);
+        restore(&mut self.memory, before);
+        self.differs = differs;
     }
     /// Power fails in a stage, when these of its writes are durable.
     fn fail(&mut self, state: &State, (stages, number, cut): (&[Vec<Repair>], usize, Cut), next: &mut Vec<State>) {
@@ -162,8 +195,8 @@ impl Search<'_> {
         let n = stage.len();
         let kept = (0..n).filter(|i| cut.keeps(*i, n)).map(|i| &stage[i]);
         let durable = earlier.iter().flatten().chain(kept);
-        let before = self.write(durable.clone());
-        if self.known.insert(self.digest(&self.memory)) {
+        let (differs, before) = (self.differs, self.write(durable.clone()));
+        if self.known.insert(self.differs) {
             self.seen.states += 1;
             self.seen.reordered += u64::from(cut.reorders(n));
             let mut left = state.clone();
@@ -172,36 +205,23 @@ impl Search<'_> {
             self.recover(&left);
             next.push(left);
         }
-        self.restore(before);
+        restore(&mut self.memory, before);
+        self.differs = differs;
     }
     /// Writes lines; what they held before.
     fn write<'w>(&mut self, writes: impl Iterator<Item = &'w Repair>) -> Vec<Repair> {
         let mut before = Vec::new();
         for (line, data) in writes {
-            before.push((*line, self.memory.line(*line)));
+            let old = self.memory.line(*line);
+            self.differs.write(*line, [&old, data]);
+            before.push((*line, old));
             self.memory.set_line(*line, data);
         }
         before
     }
-    /// Takes writes back, the last one first.
-    fn restore(&mut self, before: Vec<Repair>) {
-        let writes = before.iter().rev();
-        writes.for_each(|(line, data)| self.memory.set_line(*line, data));
-    }
-    /// What tells a state from others: every state differs from the first memory in lines that recovery writes only.
-    fn digest(&self, image: &Image) -> u64 {
-        let differs = |l: &&LineAddr| image.line_words(**l) != self.base.line_words(**l);
-        self.touched.iter().filter(differs).fold(1, |digest, line| {
-            let words = image.line_words(*line);
-            words.iter().fold(rng::mix(digest ^ line.0), |d, w| rng::mix(d ^ *w))
-        })
-    }
-    /// Keeps what recovery left, unless software sees it as one that is kept already. The region that machines keep for logs is the
-    /// hardware's.
-    fn note(&mut self, state: &State) {
-        let software = || self.touched.iter().filter(|l| **l < LOG_BASE.line());
-        let same = |o: &Outcome| software().all(|l| o.image.line_words(*l) == self.memory.line_words(*l));
-        if !self.outcomes.iter().any(same) {
+    /// Keeps what recovery left, unless software sees it as one that is kept already.
+    fn note(&mut self, state: &State, software: u64) {
+        if self.left.insert(software) {
             let image = self.memory.clone();
             self.outcomes.push(Outcome {
                 image,
@@ -209,6 +229,12 @@ impl Search<'_> {
             });
         }
     }
+}
+
+/// Takes writes back, the last one first.
+fn restore(memory: &mut Image, before: Vec<Repair>) {
+    let writes = before.iter().rev();
+    writes.for_each(|(line, data)| memory.set_line(*line, data));
 }
 
 impl State {
@@ -230,7 +256,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fencepost_kernel::{Addr, LineData};
+    use fencepost_kernel::Addr;
 
     fn line(n: u64) -> LineAddr {
         LineAddr(Addr::pm(4096).line().0 + n)

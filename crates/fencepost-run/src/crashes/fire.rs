@@ -40,18 +40,15 @@ impl<'a> Hardware<'a> {
     /// What it leaves of a memory.
     pub fn recover(&mut self, image: &Image) -> Recovered {
         self.asked += 1;
-        let left = recovered(self.design, image);
-        if left.is_none() || !self.asked.is_multiple_of(self.every) {
-            return left.into();
-        }
-        let (left, seen) = disturbed(self.design, image, self.again);
-        self.seen.add(&seen);
-        let mut all = Recovered::from(None);
-        for outcome in left {
-            match outcome.how {
-                None => all.image = Some(outcome.image),
-                Some(how) => all.others.push((outcome.image, how)),
-            }
+        let Some((left, lines)) = recovered(self.design, image) else {
+            return None.into();
+        };
+        let mut all = Recovered::of(left, lines);
+        if self.asked.is_multiple_of(self.every) {
+            let (left, seen) = disturbed(self.design, image, self.again);
+            self.seen.add(&seen);
+            let others = left.into_iter().filter_map(|o| Some((o.image, o.how?)));
+            all.others.extend(others);
         }
         all
     }

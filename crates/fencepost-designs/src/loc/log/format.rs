@@ -261,19 +261,24 @@ pub struct Found {
 /// Every group of an image that the head calls valid, in order of their numbers.
 pub fn groups(image: &Image) -> Vec<Found> {
     let start = Head::read(image).start;
-    let base = LOG_BASE.line().0;
-    let meta = |l: &LineAddr| l.0 >= base + GROUP_LINES && (l.0 - base) % GROUP_LINES == GROUP_LINES - 1;
-    let mut found: Vec<Found> = image
-        .lines_from(LOG_BASE.line())
-        .filter(meta)
-        .filter_map(|l| decode(image, l, start))
-        .collect();
-    found.sort_by_key(|g| g.sid);
+    let slots = LOG_BASE.line().0 + GROUP_LINES;
+    let mut found = Vec::new();
+    for (first, words) in image.pages_from(LOG_BASE.line()) {
+        // The last line of each slot.
+        let metas = words.chunks_exact(8).enumerate().skip(GROUP_LINES as usize - 1);
+        for (line, words) in metas.step_by(GROUP_LINES as usize) {
+            let meta = LineAddr(first.0 + line as u64);
+            if meta.0 >= slots && words[0] >> 16 >= start {
+                found.extend(decode(image, meta, words));
+            }
+        }
+    }
+    found.sort_unstable_by_key(|g: &Found| (g.sid, g.at));
     found
 }
 
-fn decode(image: &Image, meta: LineAddr, start: u64) -> Option<Found> {
-    let words = image.line_words(meta);
+/// The group with this metadata block.
+fn decode(image: &Image, meta: LineAddr, words: &[u64]) -> Option<Found> {
     let (sid, kind, n) = (words[0] >> 16, words[0] >> 8 & 0xff, (words[0] & 0xff) as usize);
     let at = LineAddr(meta.0 + 1 - GROUP_LINES);
     let records = |words: &[u64]| words.chunks(2).take(n).filter_map(Record::unpack).collect();
@@ -286,7 +291,7 @@ fn decode(image: &Image, meta: LineAddr, start: u64) -> Option<Found> {
         }
         _ => return None,
     };
-    (sid >= start).then_some(Found { sid, at, content })
+    Some(Found { sid, at, content })
 }
 
 #[cfg(test)]

@@ -7,10 +7,11 @@
 //! 4. The newest blocks that remain of each line are written home. When all of them are durable, the log's head empties the log.
 
 use super::super::config::LocFault;
-use super::format::{Content, Head, Name, Record, groups};
+use super::format::{Content, Found, Head, Name, Record, groups};
 use fencepost_kernel::units::LOG_BASE;
-use fencepost_kernel::{HwThread, Image, LineAddr, LineData, planted};
+use fencepost_kernel::{HwThread, LineAddr, LineData, planted};
 use fencepost_machine::seam::Recovery;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// A transaction as the log shows it.
@@ -24,14 +25,12 @@ pub struct Logged {
     pub pairs: Vec<(u64, u32)>,
 }
 
-/// Everything the log of an image says about transactions from the head's first on, by position in commit order.
-pub fn transactions(image: &Image, first_name: u32) -> BTreeMap<u64, Logged> {
-    let first = Head::read(image).first;
+/// Everything the groups of a log say about transactions from the head's first on, by position in commit order.
+pub fn transactions(found: &[Found], first: u64, first_name: u32) -> BTreeMap<u64, Logged> {
     let at = |low: u16| Name::position(low, first, first_name);
-    let found = groups(image);
     let mut txs: BTreeMap<u64, Logged> = BTreeMap::new();
     let mut names: BTreeMap<(HwThread, u16), u64> = BTreeMap::new();
-    for group in &found {
+    for group in found {
         let Content::Records(records) = &group.content else {
             continue;
         };
@@ -45,7 +44,7 @@ pub fn transactions(image: &Image, first_name: u32) -> BTreeMap<u64, Logged> {
             }
         }
     }
-    for group in &found {
+    for group in found {
         let Content::Blocks(tags) = &group.content else {
             continue;
         };
@@ -131,10 +130,11 @@ const SHORT: u64 = 2;
 /// Brings memory to the state after the last committed transaction and empties the log.
 pub fn recover(memory: &mut Recovery<'_>, fault: LocFault, first_name: u32) {
     let image = memory.image();
-    let Some(newest) = groups(image).last().map(|g| g.sid) else {
+    let (head, found) = (Head::read(image), groups(image));
+    let Some(newest) = found.last().map(|g| g.sid) else {
         return;
     };
-    let (head, txs) = (Head::read(image), transactions(image, first_name));
+    let txs = transactions(&found, head.first, first_name);
     let count = match fault {
         LocFault::PairFirst => Pairs::All,
         LocFault::PairOrder => Pairs::HeadFirst,
@@ -150,8 +150,13 @@ pub fn recover(memory: &mut Recovery<'_>, fault: LocFault, first_name: u32) {
         reason = "where none committed, `last` lies before the first, and such a range would panic"
     )]
     let committed = txs.range(head.first..last + 1).flat_map(|(_, tx)| &tx.blocks);
-    let homes: BTreeMap<LineAddr, LineAddr> = committed.copied().collect();
-    let homes: Vec<(LineAddr, LineData)> = homes.into_iter().map(|(home, at)| (home, image.line(at))).collect();
+    let newest_first: Vec<(LineAddr, LineAddr)> = committed.copied().rev().collect();
+    let mut seen = FxHashSet::default();
+    let mut homes: Vec<(LineAddr, LineData)> = (newest_first.into_iter())
+        .filter(|(home, _)| seen.insert(*home))
+        .map(|(home, at)| (home, image.line(at)))
+        .collect();
+    homes.sort_unstable_by_key(|w| w.0);
     let emptied = Head {
         start: newest + 1,
         first: last + 1,

@@ -11,6 +11,7 @@ use fencepost_kernel::decision;
 use fencepost_kernel::units::LOG_BASE;
 use fencepost_kernel::{Image, LineAddr, LineData};
 use fencepost_machine::seam::{Cx, Recovery};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 const MAGIC: u64 = 0x6b69_6c6e_4c4c_4321;
@@ -100,33 +101,50 @@ pub fn register(image: &Image) -> u64 {
     if words[0] == MAGIC { words[1] } else { 0 }
 }
 
+/// A tag that stands for an entry.
+struct Tag {
+    at: LineAddr,
+    home: LineAddr,
+    /// Position in commit order or [`EARLY`], then the stamp.
+    age: [u64; 2],
+}
+
+/// The valid tags of an image, in address order.
+fn tags(image: &Image) -> Vec<Tag> {
+    let first_tag = tag_line(0);
+    let mut tags = Vec::new();
+    for (first, words) in image.pages_from(first_tag) {
+        let lines = (first.0..).map(LineAddr).zip(words.chunks_exact(8));
+        let valid = lines.filter(|(l, w)| w[0] == VALID && *l >= first_tag && (l.0 - first_tag.0).is_multiple_of(2));
+        tags.extend(valid.map(|(at, w)| Tag {
+            at,
+            home: LineAddr(w[1]),
+            age: [w[2], w[3]],
+        }));
+    }
+    tags
+}
+
 /// Promotes committed lines to their homes and discards the others. Those that a newer one supersedes go first: without it they would be
 /// promoted by a recovery that begins again.
 pub fn recover(memory: &mut Recovery<'_>, fault: LocFault) {
     let image = memory.image();
     let last = register(image);
-    let first = data_line(0).0;
-    let tags: Vec<LineAddr> = image
-        .lines_from(LineAddr(first + 1))
-        .filter(|l| (l.0 - first) % 2 == 1 && image.line_words(*l)[0] == VALID)
-        .collect();
-    let mut newest: BTreeMap<u64, ([u64; 2], LineAddr)> = BTreeMap::new();
-    for at in &tags {
-        let words = image.line_words(*at);
-        let age = [words[2], words[3]];
-        let older = newest.get(&words[1]).is_none_or(|n| n.0 < age);
-        if words[2] <= last && older {
-            newest.insert(words[1], (age, *at));
+    let tags = tags(image);
+    let mut newest: FxHashMap<LineAddr, &Tag> = FxHashMap::default();
+    for tag in tags.iter().filter(|t| t.age[0] <= last) {
+        let known = newest.entry(tag.home).or_insert(tag);
+        if known.age < tag.age {
+            *known = tag;
         }
     }
-    let promoted: BTreeSet<LineAddr> = newest.values().map(|n| n.1).collect();
-    let homes: Vec<(LineAddr, LineData)> = newest
-        .iter()
-        .map(|(home, (_, tag))| (LineAddr(*home), image.line(LineAddr(tag.0 - 1))))
+    let is_newest = |t: &&Tag| newest.get(&t.home).is_some_and(|n| n.at == t.at);
+    let (kept, discarded): (Vec<&Tag>, Vec<&Tag>) = tags.iter().partition(is_newest);
+    let mut homes: Vec<(LineAddr, LineData)> = (kept.iter())
+        .map(|t| (t.home, image.line(LineAddr(t.at.0 - 1))))
         .collect();
-    let (kept, discarded): (Vec<LineAddr>, Vec<LineAddr>) = tags.into_iter().partition(|t| promoted.contains(t));
-    let clear =
-        |memory: &mut Recovery<'_>, tags: &[LineAddr]| tags.iter().for_each(|t| memory.write(*t, plain([0; 8])));
+    homes.sort_unstable_by_key(|h| h.0);
+    let clear = |memory: &mut Recovery<'_>, tags: &[&Tag]| tags.iter().for_each(|t| memory.write(t.at, plain([0; 8])));
     if fault == LocFault::LogEmptiedFirst {
         clear(memory, &kept);
     }

@@ -286,7 +286,7 @@ pub(super) fn check_crashes(report: &RunReport, name: &str, set: Set<'_>) -> Res
     for i in 0..=records.len() {
         if i == 0 || records[i - 1].cause != WriteCause::LogPart {
             looked += 1;
-            let recovered = recovered(&*d, &image).unwrap_or_else(|| image.clone());
+            let recovered = recovered(&*d, &image).map_or_else(|| image.clone(), |left| left.0);
             let fits = |e: &BTreeMap<Addr, u64>| e.iter().all(|(a, v)| recovered.word(*a) == *v);
             while !fits(&expected) {
                 let Some(next) = h.committed.get(k) else {
