@@ -8,10 +8,11 @@ use super::readings::Spread;
 use super::real_cpu;
 use super::rule::Rule;
 use super::runs::Runs;
-use super::statement::{Programs, Statement, Statements};
+use super::statement::{Programs, Seen};
 use fencepost_run::cost::CostLine;
 use fencepost_run::short;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Verdict on one claim.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
@@ -110,8 +111,8 @@ impl Row {
 pub struct Evidence<'a> {
     /// Finished runs.
     pub runs: &'a Runs,
-    /// Statements by name.
-    pub statements: &'a Statements,
+    /// What the tests of statements saw, by name.
+    pub tests: &'a BTreeMap<&'static str, Seen>,
     /// A line of a design's cost table: design, item name.
     pub cost_bits: &'a dyn Fn(&str, &str) -> Option<CostLine>,
     /// A resolved parameter of the experiment's machine, by path.
@@ -151,12 +152,12 @@ fn row(claim: &Claim, evidence: &Evidence<'_>) -> (Row, Option<Found>) {
     let row = match &claim.by {
         Rule::Quoted { reason } => blank(Score::Quoted, reason.clone()),
         Rule::NotRun { reason } => blank(Score::NotRun, reason.clone()),
-        Rule::Check { test } => match evidence.statements.find(test) {
+        Rule::Check { test } => match evidence.tests.get(test.as_str()) {
             None => blank(
                 Score::NotRun,
                 format!("the test `{test}` does not run in reproduce yet"),
             ),
-            Some(statement) => statement_row(claim, statement, evidence.runs, &blank),
+            Some(seen) => statement_row(claim, seen, evidence.runs, &blank),
         },
         rule @ Rule::Native { .. } => match real_cpu::measure(rule, &evidence.runs.native) {
             Ok(m) => measured_row(claim, m, &blank),
@@ -176,18 +177,18 @@ fn row(claim: &Claim, evidence: &Evidence<'_>) -> (Row, Option<Found>) {
 }
 
 /// A statement's row. One about the experiment's programs is partial until all have run, unless what was seen is final.
-fn statement_row(claim: &Claim, statement: &Statement, runs: &Runs, blank: &dyn Fn(Score, String) -> Row) -> Row {
-    let (test, outcome) = (statement.name, statement.test(runs));
+fn statement_row(claim: &Claim, statement: &Seen, runs: &Runs, blank: &dyn Fn(Score, String) -> Row) -> Row {
+    let (test, outcome) = (statement.name, &statement.outcome);
     let over_programs = claim.rests_on == Kind::Measured;
-    let last = match &outcome {
+    let last = match outcome {
         Ok(_) => statement.programs == Programs::OneSuffices,
         Err(_) => statement.programs == Programs::OneRefutes,
     };
-    let (measured, verdict) = match &outcome {
+    let (measured, verdict) = match outcome {
         Ok(_) => ("holds", Score::Match),
         Err(_) => ("broken", Score::Miss),
     };
-    let seen = outcome.unwrap_or_else(|why| why);
+    let (Ok(seen) | Err(seen)) = outcome;
     let (verdict, note) = match over_programs && !runs.missing_programs.is_empty() && !last {
         false => (verdict, format!("test {test}: {seen}")),
         true => {

@@ -2,7 +2,10 @@
 
 use super::runs::Runs;
 use fencepost_designs::statements::Rule;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A statement as a test. It returns one sentence about what it saw, or what broke.
 #[derive(Copy, Clone)]
@@ -47,6 +50,45 @@ impl Statements {
     /// The one of a name.
     pub fn find(&self, name: &str) -> Option<&Statement> {
         self.list.iter().find(|c| c.name == name)
+    }
+}
+/// What the test of a statement saw.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Name of the statement.
+    pub name: &'static str,
+    /// What programs that were not run can still change.
+    pub programs: Programs,
+    /// What the test returned.
+    pub outcome: Result<String, String>,
+}
+
+impl Statements {
+    /// Runs the tests of these names on some runs, so many at a time.
+    pub fn tested(&self, names: &BTreeSet<&str>, runs: &Runs, jobs: usize) -> BTreeMap<&'static str, Seen> {
+        let asked: Vec<&Statement> = self.list.iter().filter(|s| names.contains(s.name)).collect();
+        let (next, seen) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+        let test = || {
+            while let Some(statement) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let (name, programs) = (statement.name, statement.programs);
+                let outcome = statement.test(runs);
+                let found = Seen {
+                    name,
+                    programs,
+                    outcome,
+                };
+                seen.lock()
+                    .expect("a panic inside a test is caught")
+                    .insert(name, found);
+            }
+        };
+        std::thread::scope(|s| {
+            for _ in 1..jobs.min(asked.len()) {
+                s.spawn(test);
+            }
+            test();
+        });
+        seen.into_inner().expect("a panic inside a test is caught")
     }
 }
 impl Statement {

@@ -161,9 +161,11 @@ fn claim(id: &str, value: &str, kind: ClaimKind, by: Rule) -> Claim {
     }
 }
 fn score_one(claim_value: &str, rule: Rule, runs: &Runs, checks: &Statements) -> super::score::Row {
+    let names = checks.iter().map(|s| s.name).collect();
+    let tests = checks.tested(&names, runs, 2);
     let evidence = Evidence {
         runs,
-        statements: checks,
+        tests: &tests,
         cost_bits: &|design, item| {
             (design == "d" && item == "entry").then(|| CostLine {
                 what: s("entry"),

@@ -92,7 +92,7 @@ fn page_and_table() -> (String, String) {
     let runs = runs();
     let evidence = Evidence {
         runs: &runs,
-        statements: &crate::experiment::statement::Statements::default(),
+        tests: &std::collections::BTreeMap::new(),
         cost_bits: &|_, _| None,
         parameter: &|_| None,
     };

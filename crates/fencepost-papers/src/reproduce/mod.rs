@@ -20,6 +20,7 @@ use crate::experiment::figures;
 use crate::experiment::implied::{self, ImpliedRow};
 use crate::experiment::kinds::Kind;
 use crate::experiment::readings::{Choice, Readings, Spread};
+use crate::experiment::rule::Rule;
 use crate::experiment::runs::{Cell, Job, Runs};
 use crate::experiment::score::{Evidence, Found, Row, Score, score};
 use crate::experiment::scoreboard::{tally_by_kind, to_csv};
@@ -96,7 +97,7 @@ pub fn reproduce(
     });
     under_readings::no_reading_is_dead(&choices, &by_choice)?;
     let runs = &by_choice[0];
-    let (mut rows, found): (Vec<Row>, Vec<_>) = scored(&experiment, &claims, runs)?.into_iter().unzip();
+    let (mut rows, found): (Vec<Row>, Vec<_>) = scored(&experiment, &claims, runs, o.jobs)?.into_iter().unzip();
     seeds::enter(&mut rows, &claims, (runs, &other_seeds));
     let claimed: Vec<_> = claims.iter().zip(found).collect();
     let under_readings = under_readings::of_claims(&readings, &claimed, &choices, &by_choice);
@@ -198,14 +199,19 @@ fn reserve(o: &Options<'_>) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Every claim of the paper, scored on the runs of one choice, and what was measured of it there.
-fn scored(e: &Experiment, claims: &[Claim], runs: &Runs) -> Result<Vec<(Row, Option<Found>)>, LabError> {
+/// Every claim of the paper, scored on the runs of one choice, and what was measured of it there. Tests run so many at a time; what is
+/// measured on this CPU comes after them, alone.
+fn scored(e: &Experiment, claims: &[Claim], runs: &Runs, jobs: usize) -> Result<Vec<(Row, Option<Found>)>, LabError> {
     let machine = MachineConfig::load(&e.machine, None)?;
     let values = machine.values();
-    let statements = papers::statements();
+    let named = claims.iter().filter_map(|c| match &c.by {
+        Rule::Check { test } => Some(test.as_str()),
+        _ => None,
+    });
+    let tests = papers::statements().tested(&named.collect(), runs, jobs);
     let evidence = Evidence {
         runs,
-        statements: &statements,
+        tests: &tests,
         cost_bits: &|design, item| evidence::cost_bits(design, item, &e.machine),
         parameter: &|path| evidence::parameter(&machine, &values, path),
     };
