@@ -24,6 +24,8 @@ mod guide;
 mod judged_by_value;
 #[path = "main/observer.rs"]
 mod observer;
+#[path = "main/prefixes.rs"]
+mod prefixes;
 #[path = "main/recorded.rs"]
 mod recorded;
 #[path = "main/recovery_fails.rs"]

@@ -9,14 +9,10 @@ mod judge_my_code;
 
 use crate::explore_common::sps::{BARRIERS, Sps, Variant, X86};
 use fencepost_contract::explore::{
-    Budget, CrashCheck, Granularity, Oracle, PrefixCheck, PrefixReport, ProgramRun, RecordError, Recorder, Recording,
-    Schedule, Verdict, check_prefixes, record_program,
+    Budget, CrashCheck, Granularity, ProgramRun, RecordError, Recorder, Schedule, Verdict, record_program,
 };
 use fencepost_contract::{ContractKind, LineOrder};
-use fencepost_kernel::{
-    Addr, At, Dialect, Fence, Image, Mem, PersistLog, PersistRecord, Ps, Rmw, Trace, TraceKind, Val, WriteCause, fault,
-};
-use std::num::NonZeroU64;
+use fencepost_kernel::{Addr, At, Dialect, Fence, Mem, Rmw, TraceKind, Val};
 
 fn verdict(kind: ContractKind, dialect: Dialect, variant: Variant) -> Verdict {
     let program = Sps {
@@ -257,135 +253,4 @@ fn aborted_transactions_leave_no_trace_in_memory() {
         Some(0),
         "after the abort the increment is the newest store again"
     );
-}
-
-/// The recorded execution with every store durable at once, but for those that `lose` names.
-fn log_of(recording: &Recording, lose: impl Fn(Addr) -> bool) -> (Trace, PersistLog) {
-    let mut trace = Trace {
-        events: Vec::new(),
-        ..recording.trace.clone()
-    };
-    let (mut log, mut image) = (PersistLog::new(true), recording.initial.clone());
-    for event in &recording.trace.events {
-        trace.events.push(*event);
-        let store = match event.kind {
-            TraceKind::Store(id) => Some(id),
-            TraceKind::Rmw { store, .. } => store,
-            _ => None,
-        };
-        let Some(id) = store.filter(|id| trace.store(*id).addr.is_persistent()) else {
-            continue;
-        };
-        let info = *trace.store(id);
-        if lose(info.addr) {
-            continue;
-        }
-        image.set_word(info.addr, info.value, Some(id));
-        let line = info.addr.line();
-        trace.push_hardware(TraceKind::Durable {
-            index: log.len() as u32,
-        });
-        log.push(PersistRecord {
-            time: Ps(log.len()),
-            line,
-            data: image.line(line),
-            cause: WriteCause::Persist,
-        });
-    }
-    (trace, log)
-}
-
-#[test]
-fn prefixes_of_the_durable_log() {
-    let program = Sps {
-        cells: 5,
-        threads: 2,
-        variant: Variant::Right,
-    };
-    let recording = record_program(&program, X86, 2, 6, false, Schedule::default()).unwrap();
-    let oracle = Oracle::new(&program, &recording.trace.ops);
-    let at_most = |n| NonZeroU64::new(n).unwrap();
-    let (trace, log) = log_of(&recording, |_| false);
-    let report = check_prefixes(
-        &oracle,
-        &recording.initial,
-        &trace,
-        &log,
-        at_most(u64::MAX),
-        Image::clone,
-    );
-    assert_eq!(
-        (report.verdict, report.points),
-        (Verdict::Clean, log.len() + 1),
-        "program order is always allowed"
-    );
-    let some = check_prefixes(
-        &oracle,
-        &recording.initial,
-        &trace,
-        &log,
-        at_most(log.len() / 3),
-        Image::clone,
-    );
-    assert_eq!((some.verdict, some.points), (Verdict::Bounded, log.len() / 3));
-
-    // The second thread's log never reaches memory: its first half-done swap cannot be rolled back.
-    let second = |at: Addr| (Addr::pm(128)..Addr::pm(256)).contains(&at);
-    let (trace, log) = log_of(&recording, second);
-    let report = check_prefixes(
-        &oracle,
-        &recording.initial,
-        &trace,
-        &log,
-        at_most(u64::MAX),
-        Image::clone,
-    );
-    let broken = report.broken.expect("a lost log is noticed");
-    assert_eq!(report.verdict, Verdict::Violated);
-    assert!(broken.missing.iter().any(|s| second(trace.store(s.store).addr)));
-    let swapped = log.records()[broken.records - 1].line;
-    assert!(
-        swapped.base() >= Addr::pm(256),
-        "the last durable event is a swapped cell"
-    );
-    // Hardware that repairs memory before software runs is taken into account.
-    let undo = |_: &Image| recording.initial.clone();
-    let repaired = check_prefixes(&oracle, &recording.initial, &trace, &log, at_most(u64::MAX), undo);
-    assert!(
-        repaired.broken.is_none_or(|b| b.crash.acked.iter().any(|a| *a > 0)),
-        "only acknowledged work is missed"
-    );
-}
-
-/// Steps that nothing has touched are not run again: the verdicts are those of audits from the beginning, whatever is lost.
-#[test]
-fn audits_go_on_from_the_image_before() {
-    let program = Sps {
-        cells: 9,
-        threads: 2,
-        variant: Variant::Right,
-    };
-    let recording = record_program(&program, X86, 2, 12, true, Schedule::default()).unwrap();
-    let oracle = Oracle::new(&program, &recording.trace.ops);
-    let said = |r: PrefixReport| (r.points, r.verdict, r.broken.map(|b| (b.records, b.crash, b.why)));
-    // Hardware that hands out an image of its own has every audit begun anew.
-    let both = |lost: Option<u64>| {
-        let (trace, log) = log_of(&recording, |at| {
-            lost.is_some_and(|line| at.line() == Addr::pm(64 * line).line())
-        });
-        let check = PrefixCheck::new(&oracle, &recording.initial, &trace, &log);
-        let anew = check.run(|image| Some(image.clone())).map(said);
-        (check.run(|_| None::<Image>).map(said), anew)
-    };
-    let lines = || (0..13).map(Some).chain([None]);
-    let mut broken = 0;
-    for lost in lines() {
-        let (on, anew) = both(lost);
-        assert_eq!(on, anew, "{lost:?}");
-        broken += u32::from(on.is_ok_and(|on| on.1 == Verdict::Violated));
-    }
-    assert!((5..14).contains(&broken), "{broken}");
-    let deaf = || lines().map(both).any(|(on, anew)| on != anew);
-    let (seen, reached) = fault::with("explorer.step-not-run-again", deaf);
-    assert!(reached && seen);
 }

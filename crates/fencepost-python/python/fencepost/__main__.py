@@ -31,7 +31,7 @@ def main() -> int:
     r.add_argument("--readings", action="store_true", help="run every other reading besides, each alone")
     i = commands.add_parser("infer", help="search the joint readings of a paper")
     i.add_argument("paper", help="paper")
-    i.add_argument("--tries", type=int, default=1000, help="joint readings to try, about")
+    i.add_argument("--tries", type=int, default=1000, help="joint readings to try besides every reading alone, about")
     i.add_argument("--splits", type=int, default=5, help="splits of the claims for the held-out check")
     i.add_argument("--seed", type=int, default=1, help="seed of every run and of the search")
     m = commands.add_parser("matrix", help="run every design with every program on every machine")

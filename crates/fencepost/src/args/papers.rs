@@ -63,7 +63,7 @@ pub struct WhisperArgs {
 pub struct InferArgs {
     /// Paper.
     pub paper: String,
-    /// Joint readings to try, about.
+    /// Joint readings to try besides the primaries and every other reading alone, about. One in twelve runs at full length.
     #[arg(long, default_value = "1000")]
     pub tries: NonZeroUsize,
     /// A claim that the best joint reading shall meet before others. May be given several times.

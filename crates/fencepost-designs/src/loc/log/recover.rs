@@ -190,6 +190,7 @@ fn write_head(memory: &mut Recovery<'_>, head: &Head) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::format::BlkTag;
     use super::*;
 
     fn tx(blocks: usize, count: u32, pairs: &[(u64, u32)]) -> Logged {
@@ -201,6 +202,35 @@ mod tests {
     }
     fn last(txs: &[Logged]) -> u64 {
         last_committed(&(1u64..).zip(txs.iter().cloned()).collect(), 1, Pairs::OfCommitted)
+    }
+    /// Two threads that wrote blocks before they committed, each under its own number 5.
+    #[test]
+    fn early_blocks_of_two_threads_under_one_number_are_told_apart() {
+        let group = |sid, content| Found {
+            sid,
+            at: LineAddr(100 * sid),
+            content,
+        };
+        let block = |thread| BlkTag {
+            home: LineAddr(7),
+            hw_thread: HwThread(thread),
+            name: Name::Early(5),
+            count: 1,
+        };
+        let name = |x, thread| Record::Early {
+            x,
+            hw_thread: HwThread(thread),
+            early: 5,
+        };
+        let found = [
+            group(1, Content::Blocks(vec![block(0)])),
+            group(2, Content::Blocks(vec![block(3)])),
+            group(3, Content::Records(vec![name(2, 0), name(1, 3)])),
+        ];
+        let txs = transactions(&found, 1, 0);
+        let blocks = |position: u64| txs[&position].blocks.clone();
+        assert_eq!(blocks(2), [(LineAddr(7), LineAddr(100))]);
+        assert_eq!(blocks(1), [(LineAddr(7), LineAddr(200))]);
     }
     #[test]
     fn loc_sem1_committed_iff_the_logged_blocks_equal_a_txcnt() {

@@ -72,7 +72,7 @@ pub fn audit(
     }
     let parameters = parameters(&simulation, &primaries)?;
     let reached = reached(&subject);
-    simulation.begin(&primaries, Length::Part)?;
+    simulation.begin(&primaries, Length::Fifth)?;
     let before = headline(&mut simulation, &primaries, None)?;
     let before = before.ok_or_else(|| LabError::Internal("the primaries ran and cannot be built".into()))?;
     let unchanged: HashSet<String> = simulation.known.keys().cloned().collect();
@@ -221,7 +221,7 @@ fn headline(
     for m in &mut simulation.experiment.matrix {
         m.set.extend(set.cloned());
     }
-    let found = simulation.runs(primaries, Length::Part);
+    let found = simulation.runs(primaries, Length::Fifth);
     simulation.experiment = written;
     Ok(found?.map(|runs| figures(&simulation.experiment, &runs)))
 }

@@ -20,15 +20,16 @@ use fencepost_run::result::RunResult;
 use fencepost_run::run::identified;
 use fencepost_run::store::Store;
 use std::collections::HashMap;
-
-/// A run that is tried in part does this share of its operations.
-const PART: u32 = 5;
+use std::collections::hash_map::Entry;
 
 /// Runs elsewhere what is asked for, and keeps it in the folder.
 pub type Ahead<'a> = &'a dyn Fn(&[Request]) -> Result<(), LabError>;
 
 /// The jobs of a joint reading with the keys of their results.
 type Keyed = Vec<(String, Job)>;
+
+/// What was resolved, by the key of its result.
+type Ready = HashMap<String, (Identity, Resolved)>;
 
 /// Judges joint readings of a paper.
 pub(super) struct Simulation<'a> {
@@ -104,8 +105,8 @@ impl Simulation<'_> {
     }
     fn finish_together(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Keyed>>, LabError> {
         let plans: Vec<_> = all.iter().map(|t| self.plan(t, length)).collect::<Result<_, _>>()?;
-        let mut ready = HashMap::new();
-        let keyed: Vec<Option<Keyed>> = plans.iter().map(|p| self.keyed(&p.1, &mut ready)).collect();
+        let ready = self.resolve(plans.iter().flat_map(|p| &p.1));
+        let keyed: Vec<Option<Keyed>> = plans.iter().map(|p| self.keyed(&p.1)).collect();
         let mut missing: Vec<Job> = Vec::new();
         let mut keys: Vec<String> = Vec::new();
         for (key, job) in keyed.iter().flatten().flatten() {
@@ -141,21 +142,39 @@ impl Simulation<'_> {
         self.known.extend(done.by_cell.into_iter().map(|(c, r)| (c.choice, r)));
         Ok(keyed)
     }
-    /// The jobs with the keys of their configurations; `None` where one cannot be built. What was resolved for that is left in `ready`:
-    /// resolving takes a millisecond, and joint readings have most of their requests in common.
-    fn keyed(&mut self, jobs: &[Job], ready: &mut HashMap<String, (Identity, Resolved)>) -> Option<Keyed> {
-        let mut of = |j: &Job| {
-            let asked = format!("{:?}", j.request);
-            if let Some(key) = self.keys.get(&asked) {
-                return Some((key.clone()?, j.clone()));
+    /// Resolves what of these jobs was never asked for, side by side: that takes a millisecond each, and joint readings have most of their
+    /// requests in common.
+    fn resolve<'j>(&mut self, jobs: impl Iterator<Item = &'j Job>) -> Ready {
+        let mut unknown: Vec<(String, &Request)> = Vec::new();
+        for job in jobs {
+            let asked = format!("{:?}", job.request);
+            if let Entry::Vacant(free) = self.keys.entry(asked.clone()) {
+                free.insert(None);
+                unknown.push((asked, &job.request));
             }
-            let resolved = identified(&j.request).ok();
-            let key = resolved.as_ref().map(|r| r.0.key.clone());
-            self.keys.insert(asked, key.clone());
-            ready.insert(key.clone()?, resolved?);
-            Some((key?, j.clone()))
-        };
-        jobs.iter().map(&mut of).collect()
+        }
+        let share = unknown.len().div_ceil(self.jobs).max(1);
+        let resolved = std::thread::scope(|s| {
+            let of = |some: &[(String, &Request)]| some.iter().map(|u| identified(u.1).ok()).collect::<Vec<_>>();
+            let parts: Vec<_> = unknown.chunks(share).map(|some| s.spawn(move || of(some))).collect();
+            let joined = parts
+                .into_iter()
+                .flat_map(|p| p.join().expect("resolving returns its errors"));
+            joined.collect::<Vec<_>>()
+        });
+        let mut ready = Ready::new();
+        for ((asked, _), resolved) in unknown.into_iter().zip(resolved) {
+            let Some(resolved) = resolved else { continue };
+            let key = resolved.0.key.clone();
+            self.keys.insert(asked, Some(key.clone()));
+            ready.insert(key, resolved);
+        }
+        ready
+    }
+    /// The jobs with the keys of their configurations; `None` where one cannot be built.
+    fn keyed(&self, jobs: &[Job]) -> Option<Keyed> {
+        let of = |j: &Job| Some((self.keys.get(&format!("{:?}", j.request))?.clone()?, j.clone()));
+        jobs.iter().map(of).collect()
     }
     /// The experiment under a joint reading, and its jobs.
     pub(super) fn plan(&self, taken: &Taken, length: Length) -> Result<(Experiment, Vec<Job>), LabError> {
@@ -165,13 +184,14 @@ impl Simulation<'_> {
         };
         let e = choice.apply(&self.experiment, self.readings);
         let mut jobs = plan_registered(&e, self.scale, self.seed)?.jobs;
-        if length == Length::Part {
+        let part = length.of();
+        if part > 1 {
             for r in jobs.iter_mut().map(|j| &mut j.request) {
-                r.warmup = r.warmup.div_ceil(PART);
+                r.warmup = r.warmup.div_ceil(part);
                 // Where cycles are measured, operations are only what there must be enough of.
                 match &mut r.cycles {
-                    Some(cycles) => *cycles = cycles.div_ceil(PART.into()),
-                    None => r.ops = r.ops.div_ceil(PART),
+                    Some(cycles) => *cycles = cycles.div_ceil(part.into()),
+                    None => r.ops = r.ops.div_ceil(part),
                 }
             }
         }

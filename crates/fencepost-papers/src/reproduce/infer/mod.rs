@@ -32,7 +32,7 @@ use crate::experiment::spec::Scale;
 use archive::{Archive, Judged};
 use fencepost_run::LabError;
 use fencepost_run::store::Store;
-use search::{Length, Search};
+use search::{Length, Search, TRIED};
 use space::Taken;
 use subject::Subject;
 
@@ -51,10 +51,18 @@ pub fn infer(
     simulation.begin(&primaries, Length::Whole)?;
     let mut judge = |all: &[Taken], length: Length| simulation.judge(all, length);
     let mut search = Search::new(&subject.space, o.seed, 2 * o.jobs, &mut judge);
-    broad(&mut search, &primaries, (&weighted, o.tries), told)?;
+    // The held-out check has its share: without it, what is found could not be judged.
+    let held = if o.splits == 0 { 0 } else { o.tries * 3 / 10 };
+    let tries = o.tries - held;
+    broad(&mut search, &primaries, (&weighted, tries / 4), told)?;
     search.try_all(from)?;
-    guided(&mut search, (&weighted, subject.headline.len(), o.tries), told)?;
+    guided(
+        &mut search,
+        (&weighted, subject.headline.len(), tries - tries / 4),
+        told,
+    )?;
     let (mut archive, mut impossible, mut in_part) = (search.archive, search.impossible.len(), search.in_part);
+    let each = held / o.splits.max(1);
     let mut held_out = Vec::new();
     for split in 0..o.splits as u64 {
         told(archive.tried.len(), "what half of the claims predicts");
@@ -62,8 +70,8 @@ pub fn infer(
         let [seen, hidden] = findings::halves(&ids, split);
         let mut judge = |all: &[Taken], length: Length| simulation.judge(all, length);
         let mut search = Search::new(&subject.space, o.seed + 1 + split, 2 * o.jobs, &mut judge);
-        broad(&mut search, &primaries, (&seen, o.tries / 4), &|_, _| {})?;
-        search.towards(&seen, o.tries / (4 * o.splits))?;
+        broad(&mut search, &primaries, (&seen, each / 2), &|_, _| {})?;
+        search.towards(&seen, each - each / 2)?;
         held_out.push(HeldOut::of(&search.archive, &primaries, &seen, &hidden));
         impossible += search.impossible.len();
         in_part.extend(search.in_part);
@@ -113,14 +121,14 @@ pub fn write(inference: &Inference, store: &Store) -> Result<(), LabError> {
 fn broad(
     search: &mut Search<'_, LabError>,
     primaries: &Taken,
-    (rows, tries): (&[usize], usize),
+    (rows, sample): (&[usize], usize),
     told: &dyn Fn(usize, &str),
 ) -> Result<(), LabError> {
     told(search.count(), "every reading alone");
     search.try_all(vec![primaries.clone()])?;
     search.try_all(search.space.neighbours(primaries))?;
     told(search.count(), "a broad sample");
-    search.sample(tries / 2, rows)
+    search.sample(sample, rows)
 }
 
 /// The directed part: most claims together, every claim that was never met, every pair that was never met together.
@@ -131,18 +139,19 @@ fn guided(
 ) -> Result<(), LabError> {
     let rows: Vec<usize> = (0..rows).collect();
     told(search.count(), "most claims together");
-    search.towards(weighted, tries * 2 / 5)?;
+    search.towards(weighted, tries / 2)?;
     told(search.count(), "claims that were never met");
     let never = findings::unreached(&search.archive, &rows);
     for row in &never {
-        search.towards(&[*row], tries * 3 / 20 / never.len())?;
+        search.towards(&[*row], tries / 4 / never.len())?;
     }
     told(search.count(), "pairs of claims that were never met together");
-    let (pairs, left) = (findings::never_together(&search.archive, &rows), tries * 3 / 20);
-    // Where there are more pairs than tries, every so many is looked for.
-    let each = (left / pairs.len().max(1)).max(1);
-    for pair in pairs.iter().step_by(pairs.len().div_ceil(left.max(1)).max(1)) {
-        search.towards(pair, each)?;
+    let (pairs, left) = (findings::never_together(&search.archive, &rows), tries / 4);
+    // Where there are more pairs than tries for them, every so many is looked for.
+    let most = (left / TRIED).max(1);
+    let chosen: Vec<_> = pairs.iter().step_by(pairs.len().div_ceil(most).max(1)).collect();
+    for pair in &chosen {
+        search.towards(*pair, left / chosen.len())?;
     }
     Ok(())
 }

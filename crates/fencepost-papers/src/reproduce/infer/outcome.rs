@@ -84,7 +84,7 @@ pub struct Inference {
     pub possible: f64,
     /// Joint readings that were tried at whole length.
     pub tried: usize,
-    /// Joint readings that were tried with a fifth of each run, to choose from.
+    /// Joint readings that were tried with a part of each run first, to choose from.
     pub in_part: usize,
     /// Joint readings whose inputs contradict each other.
     pub impossible: usize,

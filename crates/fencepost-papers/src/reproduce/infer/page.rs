@@ -10,7 +10,7 @@ pub fn page(r: &Inference) -> String {
          Written by `fencepost infer {}`. By the text: the primaries of `readings.toml`, which alone are a reproduction. Best joint:\n\
          the joint reading that meets most, *chosen by these very rows*. Range: over everything tried.\n\n\
          {} joint readings of {:.1e} ({} inputs) tried at whole length, quick scale, seed {}, most of them chosen from {} that were tried\n\
-         with a fifth of each run; {} whose inputs contradict each other. They asked for {} runs, of which {} differ.\n\n",
+         with a 25th of each run, the better quarter of them with a fifth; {} whose inputs contradict each other. They asked for {} runs, of which {} differ.\n\n",
         r.paper, r.paper, r.tried, r.possible, r.inputs, r.seed, r.in_part, r.impossible, r.runs_asked, r.runs_distinct
     );
     joint(&mut t, "By the text", &r.by_text, r.rows.len());

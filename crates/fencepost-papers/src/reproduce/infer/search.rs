@@ -1,8 +1,8 @@
 //! The directed search: from what was tried towards joint readings that meet more of some rows.
 //!
 //! It begins from a broad sample, a Latin hypercube. Then it goes on from the best so far: single changes of the best, pairs of
-//! changes, and crosses of two good ones. Either way several times as many are judged in part first as go on to full length
-//! (successive halving): what is bad shows in a fifth of a run.
+//! changes, and crosses of two good ones. Either way most are judged in part only (successive halving): all with the beginning of
+//! each run, the better quarter of them with a fifth, and the better third of those at full length.
 //! It only asks; what asks the simulator is the judge, so that tests can search functions whose optimum is known.
 
 use super::archive::{Archive, Judged, Tried};
@@ -15,8 +15,28 @@ use std::collections::HashSet;
 pub(super) enum Length {
     /// The whole run.
     Whole,
-    /// A part of it: enough to tell bad from better.
-    Part,
+    /// A fifth of it: enough to tell good from better.
+    Fifth,
+    /// A 25th of it: enough to tell bad from good.
+    Beginning,
+}
+impl Length {
+    /// One part of so many.
+    pub(super) const fn of(self) -> u32 {
+        match self {
+            Length::Whole => 1,
+            Length::Fifth => 5,
+            Length::Beginning => 25,
+        }
+    }
+    /// Joint readings judged at once, where so many are at whole length: the shorter the runs, the more.
+    const fn batch(self, whole: usize) -> usize {
+        match self {
+            Length::Whole => whole,
+            Length::Fifth => 3 * whole,
+            Length::Beginning => TRIED * whole,
+        }
+    }
 }
 
 /// What judges joint readings: the claims of each, in the order of the rows; `None` where inputs contradict each other.
@@ -24,8 +44,10 @@ pub(super) type Judge<'a, E> = dyn FnMut(&[Taken], Length) -> Result<Vec<Option<
 
 /// Good joint readings that moves start from.
 const ELITE: usize = 12;
-/// Of those judged in part, one in so many goes on to full length.
-const KEEP: usize = 4;
+/// Of so many judged with a fifth of each run, one goes on to full length.
+const KEEP: usize = 3;
+/// Joint readings that are tried for each that goes on to full length.
+pub(super) const TRIED: usize = 12;
 /// Moves that are looked for before a search gives up: the space may be exhausted.
 const PATIENCE: usize = 200;
 
@@ -37,8 +59,10 @@ pub(super) struct Search<'a, E> {
     pub archive: Archive,
     /// Joint readings whose inputs contradict each other.
     pub impossible: Vec<Taken>,
-    /// Joint readings that were judged in part.
+    /// Joint readings that were judged in part, whether or not they went on.
     pub in_part: HashSet<Taken>,
+    /// Joint readings that were judged, at whatever length, or cannot be.
+    pub judged: HashSet<Taken>,
     /// Joint readings asked for at once: they share runs, and run side by side.
     pub batch: usize,
     dice: Stream,
@@ -53,6 +77,7 @@ impl<'a, E> Search<'a, E> {
             archive: Archive::default(),
             impossible: Vec::new(),
             in_part: HashSet::new(),
+            judged: HashSet::new(),
             batch: batch.max(1),
             dice: Stream::new(seed, "infer"),
             judge,
@@ -67,6 +92,7 @@ impl<'a, E> Search<'a, E> {
             }
         }
         for some in new.chunks(self.batch) {
+            self.judged.extend(some.iter().cloned());
             let judged = (self.judge)(some, Length::Whole)?;
             for (taken, rows) in some.iter().zip(judged) {
                 match rows {
@@ -80,19 +106,21 @@ impl<'a, E> Search<'a, E> {
         }
         Ok(())
     }
-    /// Tries a Latin hypercube of `n` joint readings in part, and the quarter of them that meets most of `rows` at full length.
+    /// Tries a Latin hypercube of `n` joint readings, of which those that meet most of `rows` go on to full length.
     pub(super) fn sample(&mut self, n: usize, rows: &[usize]) -> Result<(), E> {
         let all = self.space.latin(n, &mut self.dice);
-        let better = self.better(all, n.div_ceil(KEEP), rows)?;
+        let better = self.better(all, n.div_ceil(TRIED), rows)?;
         self.try_all(better)
     }
     /// Tries up to `tries` further joint readings on the way to one that meets most of `rows`; ends early when one meets all, or
-    /// nothing new is found.
+    /// nothing new is found. One that was judged in part may be tried again: other rows were looked at then.
     pub(super) fn towards(&mut self, rows: &[usize], tries: usize) -> Result<(), E> {
-        let end = self.count() + tries;
-        while self.count() < end && !self.archive.tried.iter().any(|t| t.meets(rows)) {
-            let n = self.batch.min(end - self.count());
-            let moves = self.moves(rows, KEEP * n);
+        let (end, whole) = (self.count() + tries, self.archive.tried.len() + tries.div_ceil(TRIED));
+        let met = |s: &Self| s.archive.tried.iter().any(|t| t.meets(rows));
+        while self.count() < end && self.archive.tried.len() < whole && !met(self) {
+            let most = (end - self.count()).min(TRIED * self.batch);
+            let moves = self.moves(rows, most);
+            let n = moves.len().div_ceil(TRIED);
             let moves = self.better(moves, n, rows)?;
             if moves.is_empty() {
                 break;
@@ -103,12 +131,17 @@ impl<'a, E> Search<'a, E> {
     }
     /// The `n` that meet most of `rows` in part; all of them where they are no more.
     fn better(&mut self, all: Vec<Taken>, n: usize, rows: &[usize]) -> Result<Vec<Taken>, E> {
+        let good = self.best_of(all, KEEP * n, (rows, Length::Beginning))?;
+        self.best_of(good, n, (rows, Length::Fifth))
+    }
+    /// The `n` that meet most of `rows` at a length; all of them where they are no more.
+    fn best_of(&mut self, all: Vec<Taken>, n: usize, (rows, length): (&[usize], Length)) -> Result<Vec<Taken>, E> {
         if all.len() <= n {
             return Ok(all);
         }
         let mut small = Archive::default();
-        for some in all.chunks(self.batch) {
-            let judged = (self.judge)(some, Length::Part)?;
+        for some in all.chunks(length.batch(self.batch)) {
+            let judged = (self.judge)(some, length)?;
             for (taken, rows) in some.iter().zip(judged) {
                 let taken = taken.clone();
                 match rows {
@@ -118,12 +151,13 @@ impl<'a, E> Search<'a, E> {
                 }
             }
         }
+        self.judged.extend(all.iter().cloned());
         self.in_part.extend(all);
         Ok(small.best(rows, n).into_iter().map(|t| t.taken.clone()).collect())
     }
-    /// How many joint readings were asked for at full length.
+    /// How many joint readings were tried.
     pub(super) fn count(&self) -> usize {
-        self.archive.tried.len() + self.impossible.len()
+        self.judged.len()
     }
     fn known(&self, taken: &Taken) -> bool {
         self.archive.has(taken) || self.impossible.contains(taken)
@@ -184,13 +218,13 @@ mod tests {
         let mut of_judge = judge;
         let mut search = Search::new(&space, 1, 8, &mut of_judge);
         search.try_all(vec![vec![0; 12]]).unwrap();
-        search.towards(&rows, 1500).unwrap();
+        search.towards(&rows, 1500 * TRIED).unwrap();
         assert!(
             search.archive.best(&rows, 1)[0].meets(&rows),
             "not found in {}",
             search.count()
         );
-        assert!(search.count() < 1500);
+        assert!(search.archive.tried.len() < 1500);
         // As many at random never do: one of 531,441 would.
         let random = space.latin(search.count(), &mut Stream::new(1, "random"));
         let most = judge(&random, Length::Whole).unwrap().into_iter().flatten();
@@ -207,9 +241,9 @@ mod tests {
         };
         let mut search = Search::new(&space, 3, 4, &mut of_judge);
         search.try_all(vec![vec![0; 6]]).unwrap();
-        search.towards(&[0], 200).unwrap();
-        search.towards(&[1], 200).unwrap();
-        search.towards(&[0, 1], 200).unwrap();
+        search.towards(&[0], 200 * TRIED).unwrap();
+        search.towards(&[1], 200 * TRIED).unwrap();
+        search.towards(&[0, 1], 200 * TRIED).unwrap();
         let met = |rows: &[usize]| search.archive.tried.iter().any(|t| t.meets(rows));
         assert!(met(&[0]) && met(&[1]) && !met(&[0, 1]));
     }
@@ -217,35 +251,49 @@ mod tests {
     fn a_small_space_is_exhausted_and_what_is_impossible_is_asked_once() {
         let space = Space::new(vec![2, 2]);
         let mut asked = Vec::new();
-        let mut of_judge = |all: &[Taken], _: Length| {
-            asked.extend(all.to_vec());
+        let mut of_judge = |all: &[Taken], length: Length| {
+            asked.extend(all.iter().map(|t| (t.clone(), length)));
             let rows = |t: &Taken| (*t != vec![1, 1]).then(|| vec![Judged::order(false)]);
             Ok::<_, Infallible>(all.iter().map(rows).collect())
         };
         let mut search = Search::new(&space, 1, 3, &mut of_judge);
         search.try_all(vec![vec![0, 0]]).unwrap();
-        search.towards(&[0], 100).unwrap();
+        search.towards(&[0], 100 * TRIED).unwrap();
         assert_eq!((search.archive.tried.len(), search.impossible.len()), (3, 1));
+        assert_eq!(search.count(), 4);
         drop(search);
-        asked.sort();
-        assert_eq!(asked, [vec![0, 0], vec![0, 1], vec![1, 0], vec![1, 1]]);
+        assert_eq!(asked.iter().filter(|a| a.0 == [1, 1]).count(), 1);
+        asked.retain(|a| a.1 == Length::Whole && a.0 != [1, 1]);
+        asked.sort_by(|a, b| a.0.cmp(&b.0));
+        let whole: Vec<Taken> = asked.into_iter().map(|a| a.0).collect();
+        assert_eq!(whole, [vec![0, 0], vec![0, 1], vec![1, 0]]);
     }
-    /// The better quarter of a sample goes on; judged in part only, the others are not counted as tried.
+    /// Of a sample the better quarter is judged again with longer runs and the better third of that at full length; a joint reading counts
+    /// once, however far it came.
     #[test]
-    fn the_better_quarter_of_a_sample_goes_on() {
-        let space = Space::new(vec![8, 8]);
-        let mut parts = 0;
+    fn the_better_part_of_a_sample_goes_on() {
+        let space = Space::new(vec![48, 48]);
+        let mut judged = Vec::new();
+        let sum = |t: &Taken| t[0] + t[1];
         let mut of_judge = |all: &[Taken], length: Length| {
-            parts += if length == Length::Part { all.len() } else { 0 };
-            let near = |t: &Taken| Some(vec![Judged::number(1.0 + (t[0] + t[1]) as f64, 1.0, false)]);
+            judged.extend(all.iter().map(|t| (length, sum(t))));
+            let near = |t: &Taken| Some(vec![Judged::number(1.0 + sum(t) as f64, 1.0, false)]);
             Ok::<_, Infallible>(all.iter().map(near).collect())
         };
         let mut search = Search::new(&space, 1, 5, &mut of_judge);
-        search.sample(16, &[0]).unwrap();
-        assert_eq!(search.archive.tried.len(), 4);
-        let worst = search.archive.tried.iter().map(|t| t.taken[0] + t.taken[1]).max();
+        search.sample(48, &[0]).unwrap();
+        assert_eq!(
+            (search.count(), search.in_part.len(), search.archive.tried.len()),
+            (48, 48, 4)
+        );
         drop(search);
-        assert_eq!(parts, 16);
-        assert!(worst.is_some_and(|w| w <= 6), "{worst:?}");
+        let of = |length: Length| {
+            let mut all: Vec<usize> = judged.iter().filter(|j| j.0 == length).map(|j| j.1).collect();
+            all.sort_unstable();
+            all
+        };
+        let (all, good, best) = (of(Length::Beginning), of(Length::Fifth), of(Length::Whole));
+        assert_eq!([all.len(), good.len(), best.len()], [48, 12, 4]);
+        assert_eq!((&good[..], &best[..]), (&all[..12], &all[..4]));
     }
 }

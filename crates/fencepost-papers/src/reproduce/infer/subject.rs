@@ -19,7 +19,7 @@ use std::collections::HashMap;
 pub struct Options<'a> {
     /// Short name of the paper.
     pub paper: &'a str,
-    /// Joint readings to try, about.
+    /// Joint readings to try besides the primaries and every other reading alone; most of them with a part of each run only.
     pub tries: usize,
     /// Claims that the best joint reading shall meet before others.
     pub first: &'a [String],

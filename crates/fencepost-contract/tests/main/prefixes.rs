@@ -1,0 +1,232 @@
+//! What a run left behind, prefix by prefix of its persist log: every crash point is looked at, and audits that go on from the one before
+//! say what audits from the beginning say.
+
+use crate::explore_common::sps::{Sps, Variant, X86};
+use fencepost_contract::explore::{
+    Oracle, PrefixCheck, PrefixReport, Recording, Recovered, Schedule, Verdict, check_prefixes, record_program,
+};
+use fencepost_kernel::{
+    Addr, Image, LineAddr, PersistLog, PersistRecord, Ps, Trace, TraceEvent, TraceKind, WriteCause, fault,
+};
+use std::cell::Cell;
+use std::num::NonZeroU64;
+
+/// The recorded execution with every store durable at once, but for those that `lose` names.
+fn log_of(recording: &Recording, lose: impl Fn(Addr) -> bool) -> (Trace, PersistLog) {
+    let mut trace = Trace {
+        events: Vec::new(),
+        ..recording.trace.clone()
+    };
+    let (mut log, mut image) = (PersistLog::new(true), recording.initial.clone());
+    for event in &recording.trace.events {
+        trace.events.push(*event);
+        let store = match event.kind {
+            TraceKind::Store(id) => Some(id),
+            TraceKind::Rmw { store, .. } => store,
+            _ => None,
+        };
+        let Some(id) = store.filter(|id| trace.store(*id).addr.is_persistent()) else {
+            continue;
+        };
+        let info = *trace.store(id);
+        if lose(info.addr) {
+            continue;
+        }
+        image.set_word(info.addr, info.value, Some(id));
+        let line = info.addr.line();
+        trace.push_hardware(TraceKind::Durable {
+            index: log.len() as u32,
+        });
+        log.push(PersistRecord {
+            time: Ps(log.len()),
+            line,
+            data: image.line(line),
+            cause: WriteCause::Persist,
+        });
+    }
+    (trace, log)
+}
+
+#[test]
+fn prefixes_of_the_durable_log() {
+    let program = Sps {
+        cells: 5,
+        threads: 2,
+        variant: Variant::Right,
+    };
+    let recording = record_program(&program, X86, 2, 6, false, Schedule::default()).unwrap();
+    let oracle = Oracle::new(&program, &recording.trace.ops);
+    let at_most = |n| NonZeroU64::new(n).unwrap();
+    let (trace, log) = log_of(&recording, |_| false);
+    let report = check_prefixes(
+        &oracle,
+        &recording.initial,
+        &trace,
+        &log,
+        at_most(u64::MAX),
+        Image::clone,
+    );
+    assert_eq!(
+        (report.verdict, report.points),
+        (Verdict::Clean, log.len() + 1),
+        "program order is always allowed"
+    );
+    let some = check_prefixes(
+        &oracle,
+        &recording.initial,
+        &trace,
+        &log,
+        at_most(log.len() / 3),
+        Image::clone,
+    );
+    assert_eq!((some.verdict, some.points), (Verdict::Bounded, log.len() / 3));
+
+    // The second thread's log never reaches memory: its first half-done swap cannot be rolled back.
+    let second = |at: Addr| (Addr::pm(128)..Addr::pm(256)).contains(&at);
+    let (trace, log) = log_of(&recording, second);
+    let report = check_prefixes(
+        &oracle,
+        &recording.initial,
+        &trace,
+        &log,
+        at_most(u64::MAX),
+        Image::clone,
+    );
+    let broken = report.broken.expect("a lost log is noticed");
+    assert_eq!(report.verdict, Verdict::Violated);
+    assert!(broken.missing.iter().any(|s| second(trace.store(s.store).addr)));
+    let swapped = log.records()[broken.records - 1].line;
+    assert!(
+        swapped.base() >= Addr::pm(256),
+        "the last durable event is a swapped cell"
+    );
+    // Hardware that repairs memory before software runs is taken into account.
+    let undo = |_: &Image| recording.initial.clone();
+    let repaired = check_prefixes(&oracle, &recording.initial, &trace, &log, at_most(u64::MAX), undo);
+    assert!(
+        repaired.broken.is_none_or(|b| b.crash.acked.iter().any(|a| *a > 0)),
+        "only acknowledged work is missed"
+    );
+}
+
+/// Steps that nothing has touched are not run again: the verdicts are those of audits from the beginning, whatever is lost.
+#[test]
+fn audits_go_on_from_the_image_before() {
+    let program = Sps {
+        cells: 9,
+        threads: 2,
+        variant: Variant::Right,
+    };
+    let recording = record_program(&program, X86, 2, 12, true, Schedule::default()).unwrap();
+    let oracle = Oracle::new(&program, &recording.trace.ops);
+    let said = |r: PrefixReport| (r.points, r.verdict, r.broken.map(|b| (b.records, b.crash, b.why)));
+    // Hardware that hands out an image of its own and does not say what it wrote has every audit begun anew.
+    let both = |lost: Option<u64>| {
+        let (trace, log) = log_of(&recording, |at| {
+            lost.is_some_and(|line| at.line() == Addr::pm(64 * line).line())
+        });
+        let check = PrefixCheck::new(&oracle, &recording.initial, &trace, &log);
+        let anew = check.run(|image| Some(image.clone())).map(said);
+        (check.run(|_| None::<Image>).map(said), anew)
+    };
+    let lines = || (0..13).map(Some).chain([None]);
+    let mut broken = 0;
+    for lost in lines() {
+        let (on, anew) = both(lost);
+        assert_eq!(on, anew, "{lost:?}");
+        broken += u32::from(on.is_ok_and(|on| on.1 == Verdict::Violated));
+    }
+    assert!((5..14).contains(&broken), "{broken}");
+    let deaf = || lines().map(both).any(|(on, anew)| on != anew);
+    let (seen, reached) = fault::with("explorer.step-not-run-again", deaf);
+    assert!(reached && seen);
+}
+
+/// Hardware that puts back what a few lines held at first, now these and now those, and says so: the verdicts are those of audits from the
+/// beginning.
+#[test]
+fn audits_go_on_from_what_hardware_left_before() {
+    let program = Sps {
+        cells: 9,
+        threads: 2,
+        variant: Variant::Right,
+    };
+    let recording = record_program(&program, X86, 2, 12, true, Schedule::default()).unwrap();
+    let oracle = Oracle::new(&program, &recording.trace.ops);
+    let said = |r: PrefixReport| (r.points, r.verdict, r.broken.map(|b| (b.records, b.crash, b.why)));
+    let (trace, log) = log_of(&recording, |_| false);
+    let check = PrefixCheck::new(&oracle, &recording.initial, &trace, &log);
+    let line = |n: u64| Addr::pm(64 * n).line();
+    let mut broken = 0;
+    for first in 0..13 {
+        let left = |image: &Image, turn: u64| {
+            // Most crash points find nothing put back, though a line is named.
+            let late = first < 10 && turn > 20 && turn.is_multiple_of(7);
+            let put_back: Vec<LineAddr> = (first..first + u64::from(late)).map(line).collect();
+            let mut left = image.clone();
+            for line in &put_back {
+                left.set_line(*line, &recording.initial.line(*line));
+            }
+            (left, [put_back, vec![line(turn % 13)]].concat())
+        };
+        let turns = Cell::new(0);
+        let next = || turns.replace(turns.get() + 1);
+        let on = check.run(|image| {
+            let (left, lines) = left(image, next());
+            Recovered::of(left, lines)
+        });
+        turns.set(0);
+        let anew = check.run(|image| left(image, next()).0);
+        let (on, anew) = (on.map(said), anew.map(said));
+        assert_eq!(on, anew, "line {first}");
+        broken += u32::from(on.is_ok_and(|on| on.1 == Verdict::Violated));
+    }
+    assert_eq!(broken, 10);
+}
+
+/// Between two durable events with the same memory an operation is acknowledged whose last write is not durable yet.
+#[test]
+fn an_acknowledgement_between_two_events_with_the_same_memory_is_looked_at() {
+    let program = Sps {
+        cells: 5,
+        threads: 1,
+        variant: Variant::Right,
+    };
+    let recording = record_program(&program, X86, 1, 1, false, Schedule::default()).unwrap();
+    let oracle = Oracle::new(&program, &recording.trace.ops);
+    let (trace, log) = log_of(&recording, |_| false);
+    let is_durable = |e: &TraceEvent| matches!(e.kind, TraceKind::Durable { .. });
+    let last = trace.events.iter().rposition(is_durable).unwrap();
+    let ack = trace
+        .events
+        .iter()
+        .position(|e| matches!(e.kind, TraceKind::Ack(0)))
+        .unwrap();
+    assert!(last < ack);
+    let mut late = trace.clone();
+    let moved = late.events.remove(last);
+    // The one before it once more, then the acknowledgement, then the last one.
+    late.events.insert(last, moved);
+    let n = log.len() as u32;
+    late.events.insert(
+        ack + 1,
+        TraceEvent {
+            thread: None,
+            kind: TraceKind::Durable { index: n },
+        },
+    );
+    let mut longer = PersistLog::new(true);
+    let records = log.records();
+    let (end, before) = (records.len() - 1, records.len() - 2);
+    for i in (0..end).chain([before, end]) {
+        longer.push(records[i].clone());
+    }
+    let judged = |trace: &Trace, log: &PersistLog| {
+        let check = PrefixCheck::new(&oracle, &recording.initial, trace, log);
+        check.run(|_| None::<Image>).unwrap()
+    };
+    assert_eq!(judged(&trace, &log).verdict, Verdict::Clean);
+    let report = judged(&late, &longer);
+    let broken = report.broken.expect("what was acknowledged is not durable");
+    assert_eq!((broken.records, broken.crash.acked), (end + 1, vec![1]));
+}
