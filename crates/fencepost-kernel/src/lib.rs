@@ -5,6 +5,7 @@
 //! knows a machine, a design, a contract or a program.
 
 pub mod build;
+mod cover;
 pub mod crash;
 pub mod dialect;
 pub mod event;

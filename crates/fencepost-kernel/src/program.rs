@@ -1,5 +1,6 @@
 //! What a program is: operations indexed by number, and recovery and audit as chains of steps.
 
+use crate::cover::Cover;
 use crate::crash::CrashPoint;
 use crate::dialect::Logging;
 use crate::mem::Mem;
@@ -8,7 +9,6 @@ use crate::pm::Pm;
 use crate::private::Private;
 use crate::span::{Footprint, Span};
 use crate::units::{Addr, LINE_BYTES, LineAddr};
-use rustc_hash::FxHashSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -156,11 +156,12 @@ pub fn run_batch<P: Program, M: Mem>(program: &P, pm: &mut Pm<'_, M>, thread: u3
 /// The lines of `spans` that are `thread`'s before measuring begins, of `threads`: its share of the hottest `limit` bytes, the hottest
 /// last, none twice.
 pub fn resident(spans: &[Span], limit: u64, thread: u32, threads: u32) -> Vec<LineAddr> {
-    let mut seen = FxHashSet::default();
+    let mut seen = Cover::default();
     let lines = spans
         .iter()
-        .flat_map(|s| s.at.line().0..Addr(s.at.0 + s.len.max(1) - 1).line().0 + 1)
-        .filter(|line| seen.insert(*line));
+        .map(|s| s.at.line().0..Addr(s.at.0 + s.len.max(1) - 1).line().0 + 1)
+        .flat_map(|lines| seen.add(lines))
+        .flatten();
     let hottest: Vec<u64> = lines.take((limit / LINE_BYTES) as usize).collect();
     let own = hottest
         .into_iter()

@@ -62,10 +62,11 @@ pub fn infer(
         told,
     )?;
     let (mut archive, mut impossible, mut in_part) = (search.archive, search.impossible.len(), search.in_part);
+    let mut judged = search.judged;
     let each = held / o.splits.max(1);
     let mut held_out = Vec::new();
     for split in 0..o.splits as u64 {
-        told(archive.tried.len(), "what half of the claims predicts");
+        told(judged.len(), "what half of the claims predicts");
         let ids: Vec<&str> = subject.headline.iter().map(|c| c.id.as_str()).collect();
         let [seen, hidden] = findings::halves(&ids, split);
         let mut judge = |all: &[Taken], length: Length| simulation.judge(all, length);
@@ -75,10 +76,11 @@ pub fn infer(
         held_out.push(HeldOut::of(&search.archive, &primaries, &seen, &hidden));
         impossible += search.impossible.len();
         in_part.extend(search.in_part);
+        judged.extend(search.judged);
         search.archive.tried.into_iter().for_each(|t| archive.add(t));
     }
     let best = archive.best(&weighted, 1)[0].taken.clone();
-    told(archive.tried.len(), "the rows beyond the headline");
+    told(judged.len(), "the rows beyond the headline");
     let finals = [primaries.clone(), best.clone()];
     let whole = final_rows(&subject, o, Scale::Quick, &finals, progress)?;
     let full = match o.full {
