@@ -219,7 +219,7 @@ fn an_acknowledgement_between_two_events_with_the_same_memory_is_looked_at() {
     let records = log.records();
     let (end, before) = (records.len() - 1, records.len() - 2);
     for i in (0..end).chain([before, end]) {
-        longer.push(records[i].clone());
+        longer.push(records[i]);
     }
     let judged = |trace: &Trace, log: &PersistLog| {
         let check = PrefixCheck::new(&oracle, &recording.initial, trace, log);

@@ -169,7 +169,7 @@ fn blocks_that_pass_an_earlier_transaction_are_those_of_the_definition() {
         for tx in 1..=3 + rng.below(12) {
             let mut writes = Vec::new();
             text.push_str(&format!("0 tx-begin {tx}\n"));
-            for _ in 0..1 + rng.below(3) {
+            for _ in 0..=rng.below(3) {
                 let word = rng.below(5);
                 text.push_str(&format!("0 store pm+{:#x} {tx}\n", word * 64));
                 waiting.push((committed.len(), held.len()));
