@@ -1,10 +1,12 @@
 //! `mutants --crate C[,C] --sample N --seed S [--jobs J] [--minutes M] [--again] [--build] [--no-net]`: small changes of a crate drawn by lot, and who catches which.
 //!
 //! `cargo mutants` names every mutant; the draw is planted behind switches in a copy of the workspace, which is built once, and each mutant
-//! then runs by itself: the list of user commands first, then the crate's own tests, then a piece of the net, until one of them catches it.
+//! then runs by itself: the list of user commands first, then single tests of the crate and of those that run whole programs, then a piece of
+//! the net, until one of them catches it.
 //! What was tried is kept in `target/mutants`; the same call goes on where it was stopped or where its minutes were over, `--again` tries once more what was missed, `--build` only builds, and `--no-net` leaves the nets out, which take minutes for each mutant that is missed.
 //! The report is by file. Mutants of which [`mutant_report::equivalents`] argues that nobody can tell them from the original count by themselves.
 
+mod jobs;
 mod lot;
 mod mutant_report;
 mod nets;
@@ -13,10 +15,10 @@ mod switch;
 mod takes;
 mod tree;
 
+use jobs::each;
 use nets::Check;
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::{Fate, Store};
 use takes::Takes;
@@ -122,17 +124,15 @@ fn draw(options: &Options) -> Result<usize, String> {
     }
     let folder = crate::sources::root();
     let mut takes = Takes::open(&built.fencepost)?;
-    let (commands, _) = nets::timed(nets::commands(&built, &folder)?, &mut takes)?;
+    let (commands, _) = nets::timed(nets::commands(&built, &folder)?, &mut takes, options.jobs)?;
     let net = match options.no_net {
         true => Vec::new(),
-        false => nets::timed(nets::net(&built, &folder), &mut takes)?.0,
+        false => nets::timed(nets::net(&built, &folder), &mut takes, options.jobs)?.0,
     };
     let (store, mut missed) = (Mutex::new(store), 0);
     for (krate, total) in options.krates.iter().zip(totals) {
-        let (tests, left_out) = nets::timed(nets::tests(&built, krate), &mut takes)?;
-        left_out
-            .iter()
-            .for_each(|t| println!("left out, it takes too long: {t}"));
+        let (tests, left_out) = nets::timed(nets::tests(&built, krate)?, &mut takes, options.jobs)?;
+        left_out.iter().for_each(|t| println!("left out, {t}"));
         let own = |i: &usize| drawn[*i].krate == *krate && !out.contains_key(i);
         let chosen: Vec<usize> = (0..drawn.len()).filter(own).take(options.sample).collect();
         let nets = [&commands, &tests, &net];
@@ -174,23 +174,6 @@ fn fate<'a>(nets: impl Iterator<Item = &'a Check>, mutant: usize) -> Result<Fate
         }
     }
     Ok(Fate::Missed)
-}
-
-/// Does a piece of work for each of a list, some at a time, up to the first that fails.
-fn each(list: &[usize], jobs: usize, work: impl Fn(usize) -> Result<(), String> + Sync) -> Result<(), String> {
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        while let Some(i) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
-            work(*i)?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|s| {
-        let threads: Vec<_> = (0..jobs.max(1)).map(|_| s.spawn(worker)).collect();
-        threads
-            .into_iter()
-            .try_for_each(|t| t.join().expect("no panic in a worker"))
-    })
 }
 
 /// Each line has its four parts, and its file has such a line. Change and source may have the sign that separates parts.

@@ -1,21 +1,28 @@
-//! What may catch a mutant, cheapest first: a fixed list of user commands, the crate's own tests, a short piece of the net.
+//! What may catch a mutant, cheapest first: a fixed list of user commands, single tests of the crate and of those that run whole programs,
+//! a short piece of the net.
 //!
 //! Each runs once without a mutant, which says how long it takes and which mutants it reaches at all; it is asked of no others.
 
+use super::jobs::each;
 use super::takes::Takes;
-use super::tree::Built;
+use super::tree::{Built, WHOLE};
 use crate::user_commands::UserCommand;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// A check with a mutant may take this many times what it takes without, and [`MORE`].
 const LONGER: u32 = 6;
 const MORE: Duration = Duration::from_secs(8);
-/// A test program that takes longer than this without a mutant is left out.
+/// A test that takes longer than this without a mutant is left out.
 const TOO_LONG: Duration = Duration::from_secs(150);
+/// The same of a test of another crate, which has hundreds of shorter ones.
+const TOO_LONG_ELSEWHERE: Duration = Duration::from_secs(10);
+/// In place of the time of a test that fails without a mutant.
+const FAILS: Duration = Duration::from_secs(1 << 20);
 /// Memory of one process.
 const MEMORY_KIB: &str = "8000000";
 
@@ -28,6 +35,8 @@ pub(super) struct Check {
     folder: PathBuf,
     code: i32,
     takes: Duration,
+    /// It is left out if it takes longer.
+    most: Duration,
     reaches: BTreeSet<usize>,
 }
 
@@ -104,23 +113,57 @@ pub(super) fn commands(built: &Built, folder: &Path) -> Result<Vec<Check>, Strin
         folder: folder.to_owned(),
         code: c.code,
         takes: Duration::ZERO,
+        most: TOO_LONG,
         reaches: BTreeSet::new(),
     };
     Ok(crate::user_commands::all()?.into_iter().map(check).collect())
 }
-/// The test programs of a crate.
-pub(super) fn tests(built: &Built, krate: &str) -> Vec<Check> {
-    let own = built.tests.iter().filter(|(_, folder)| folder.ends_with(krate));
-    let check = |(program, folder): &(PathBuf, PathBuf)| Check {
-        name: format!("test {}", program.file_stem().unwrap_or_default().to_string_lossy()),
-        program: program.clone(),
-        args: ["--test-threads", "2", "-q"].map(str::to_owned).to_vec(),
-        folder: folder.clone(),
-        code: 0,
-        takes: Duration::ZERO,
-        reaches: BTreeSet::new(),
+/// The tests of a crate and of [`WHOLE`], one by one: a mutant is then asked of those alone that reach it.
+///
+/// # Errors
+/// A test program does not list its tests.
+pub(super) fn tests(built: &Built, krate: &str) -> Result<Vec<Check>, String> {
+    let ran = |folder: &Path| WHOLE.iter().chain([&krate]).any(|k| folder.ends_with(k));
+    let mut all = Vec::new();
+    for (program, folder) in built.tests.iter().filter(|(_, folder)| ran(folder)) {
+        let check = |test: String| Check {
+            name: format!(
+                "test {} {test}",
+                program.file_stem().unwrap_or_default().to_string_lossy()
+            ),
+            program: program.clone(),
+            args: ["--exact", &test, "-q"].map(str::to_owned).to_vec(),
+            folder: folder.clone(),
+            code: 0,
+            takes: Duration::ZERO,
+            most: if folder.ends_with(krate) {
+                TOO_LONG
+            } else {
+                TOO_LONG_ELSEWHERE
+            },
+            reaches: BTreeSet::new(),
+        };
+        all.extend(listed(program, folder)?.into_iter().map(check));
+    }
+    Ok(all)
+}
+/// The tests of a test program, without those that are ignored.
+fn listed(program: &Path, folder: &Path) -> Result<Vec<String>, String> {
+    let said = |more: &[&str]| -> Result<Vec<String>, String> {
+        let mut command = Command::new(program);
+        command
+            .args(["--list", "--format", "terse"])
+            .args(more)
+            .current_dir(folder);
+        let out = command.output().map_err(|e| format!("{}: {e}", program.display()))?;
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        Ok(text
+            .lines()
+            .filter_map(|l| Some(l.strip_suffix(": test")?.to_owned()))
+            .collect())
     };
-    own.map(check).collect()
+    let ignored = said(&["--ignored"])?;
+    Ok(said(&[])?.into_iter().filter(|t| !ignored.contains(t)).collect())
 }
 /// Random runs of each design.
 const RUNS: &str = "500";
@@ -134,6 +177,7 @@ pub(super) fn net(built: &Built, folder: &Path) -> Vec<Check> {
         folder: folder.to_owned(),
         code: 0,
         takes: Duration::ZERO,
+        most: TOO_LONG,
         reaches: BTreeSet::new(),
     };
     let explorer = check(&["explorer", "--programs", "1000", "--seed", "5"]);
@@ -142,30 +186,42 @@ pub(super) fn net(built: &Built, folder: &Path) -> Vec<Check> {
     std::iter::once(explorer).chain(nets).collect()
 }
 
-/// The checks, cheapest first, with what each takes without a mutant; and those that were left out because they take too long.
-/// What was measured of the same build stands in `takes`.
+/// The checks, cheapest first, with what each takes without a mutant; and those that were left out, with the reason.
+/// What was measured of the same build stands in `takes`. So many are measured at a time.
 ///
 /// # Errors
-/// A check does not end as it must without any mutant.
-pub(super) fn timed(checks: Vec<Check>, takes: &mut Takes) -> Result<(Vec<Check>, Vec<String>), String> {
+/// A command does not end as it must without any mutant.
+pub(super) fn timed(checks: Vec<Check>, takes: &mut Takes, jobs: usize) -> Result<(Vec<Check>, Vec<String>), String> {
+    let unknown: Vec<usize> = (0..checks.len())
+        .filter(|i| takes.of(&checks[*i].name).is_none())
+        .collect();
+    let takes = Mutex::new(takes);
+    each(&unknown, jobs, |i| {
+        let check = &checks[i];
+        let reached = takes.lock().map_err(|e| e.to_string())?.no_mutants_yet(i)?;
+        let begun = Instant::now();
+        let known = match check.run(Err(&reached), TOO_LONG).map_err(|e| e.to_string())? {
+            Ended::With(code) if code == Some(check.code) => begun.elapsed(),
+            Ended::Late => TOO_LONG,
+            // A test may want what a copy does not have.
+            Ended::With(_) if check.name.starts_with("test ") => FAILS,
+            Ended::With(code) => {
+                return Err(format!("without a mutant `{}` ends with {code:?}", check.name));
+            }
+        };
+        takes
+            .lock()
+            .map_err(|e| e.to_string())?
+            .add(&check.name, known, &reached)
+    })?;
+    let takes = takes.into_inner().map_err(|e| e.to_string())?;
     let (mut timed, mut left_out) = (Vec::new(), Vec::new());
     for mut check in checks {
-        if takes.of(&check.name).is_none() {
-            let reached = takes.no_mutants_yet()?;
-            let begun = Instant::now();
-            let known = match check.run(Err(&reached), TOO_LONG).map_err(|e| e.to_string())? {
-                Ended::With(code) if code == Some(check.code) => begun.elapsed(),
-                Ended::Late => TOO_LONG,
-                Ended::With(code) => {
-                    return Err(format!("without a mutant `{}` ends with {code:?}", check.name));
-                }
-            };
-            takes.add(&check.name, known)?;
-        }
         (check.takes, check.reaches) = takes.of(&check.name).unwrap_or_default();
-        match check.takes < TOO_LONG {
-            true => timed.push(check),
-            false => left_out.push(check.name),
+        match check.takes {
+            FAILS => left_out.push(format!("it fails without a mutant: {}", check.name)),
+            takes if takes >= check.most => left_out.push(format!("it takes too long: {}", check.name)),
+            _ => timed.push(check),
         }
     }
     timed.sort_by_key(|c| c.takes);

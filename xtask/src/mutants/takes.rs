@@ -42,23 +42,24 @@ impl Takes {
     pub(super) fn of(&self, name: &str) -> Option<Known> {
         self.known.get(name).cloned()
     }
-    /// A file for the mutants that the next check reaches; it does not exist.
+    /// A file for the mutants that a check reaches, by its number; it does not exist.
     ///
     /// # Errors
     /// An older one cannot be removed.
-    pub(super) fn no_mutants_yet(&self) -> Result<PathBuf, String> {
-        let path = self.path.with_file_name("reached.txt");
+    pub(super) fn no_mutants_yet(&self, check: usize) -> Result<PathBuf, String> {
+        let path = self.path.with_file_name(format!("reached-{check}.txt"));
         match fs::remove_file(&path) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {e}", path.display())),
             _ => Ok(path),
         }
     }
-    /// Keeps what a check takes, and what it has just reached.
+    /// Keeps what a check takes, and what it has just reached, which a file says that is removed.
     ///
     /// # Errors
     /// It cannot be written.
-    pub(super) fn add(&mut self, name: &str, takes: Duration) -> Result<(), String> {
-        let reached = fs::read_to_string(self.path.with_file_name("reached.txt")).unwrap_or_default();
+    pub(super) fn add(&mut self, name: &str, takes: Duration, file: &Path) -> Result<(), String> {
+        let reached = fs::read_to_string(file).unwrap_or_default();
+        let _ = fs::remove_file(file);
         let reached: BTreeSet<usize> = reached.lines().filter_map(|l| l.parse().ok()).collect();
         let list: Vec<String> = reached.iter().map(usize::to_string).collect();
         let file = OpenOptions::new().append(true).open(&self.path);

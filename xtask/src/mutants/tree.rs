@@ -42,6 +42,9 @@ fn note_reached(number: usize, file: &std::path::Path) {
 /// Builds the command and these tasks.
 const PROGRAMS: [&str; 6] = ["build", "--workspace", "--bins", "--profile", "test", "-q"];
 
+/// Crates whose tests run whole programs, so that they may catch a mutant of any other.
+pub(super) const WHOLE: [&str; 3] = ["fencepost-battery", "fencepost-run", "fencepost"];
+
 /// The copy, and the folder that it is built in.
 pub(super) struct Tree {
     root: PathBuf,
@@ -204,7 +207,8 @@ impl Tree {
     /// The build fails.
     pub(super) fn build(&self, krates: &[String]) -> Result<Built, String> {
         let mut tests = self.cargo(&["build", "--tests", "--profile", "test", "--message-format=json", "-q"]);
-        tests.args(krates.iter().flat_map(|k| ["-p", k]));
+        let tested = krates.iter().map(String::as_str).chain(WHOLE);
+        tests.args(tested.flat_map(|k| ["-p", k]));
         let said = tests.output().map_err(|e| e.to_string())?;
         if !said.status.success() {
             return Err(format!("the tests of {} do not build in the copy", krates.join(", ")));
