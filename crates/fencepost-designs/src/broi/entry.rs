@@ -97,6 +97,35 @@ impl BroiEntry {
     pub fn next_set(&self) -> &[Unit] {
         &self.units[self.set(1)]
     }
+    /// Whether it makes a deliberate mistake.
+    pub fn errs(&self) -> bool {
+        self.fault != BroiFault::None
+    }
+    /// What is wrong with it, if anything is.
+    pub fn unsound(&self) -> Option<&'static str> {
+        let ascends = self
+            .barriers
+            .iter()
+            .zip(self.barriers.iter().skip(1))
+            .all(|(a, b)| a < b);
+        let ends = [self.barriers.front(), self.barriers.back()];
+        let within = ends
+            .into_iter()
+            .flatten()
+            .all(|b| (1..=self.units.len()).contains(&usize::from(*b)));
+        let behind = &self.units[self.set(0).end..];
+        match () {
+            () if !ascends || !within => Some("where its barriers lie"),
+            () if behind.iter().any(|u| u.scheduled.is_some() || u.counted) => {
+                Some("a request behind a barrier was put out")
+            }
+            () => None,
+        }
+    }
+    /// Banks of the requests that were counted among the ready ones.
+    pub fn counted_banks(&self) -> impl Iterator<Item = u16> {
+        self.units.iter().filter(|u| u.counted).map(|u| u.bank)
+    }
     /// Calls `count` with the bank of every request of the first set that has not been counted.
     pub fn count_ready(&mut self, mut count: impl FnMut(usize)) {
         let ready = self.set(0);
@@ -204,5 +233,32 @@ impl BroiEntry {
             self.next_banks.insert(unit.bank);
         }
         self.blocked_since = waits.then(|| self.blocked_since.unwrap_or(now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn barriers_that_lie_where_none_can_are_named() {
+        let entry = || {
+            let mut e = BroiEntry::new(BroiFault::None, LeavesSet::Complete);
+            for (id, set) in [(1, 0), (2, 1), (3, 1), (4, 2)] {
+                e.arrived(Ps(0), WriteId(id), id as u16, Epoch(set));
+            }
+            e
+        };
+        assert_eq!(entry().unsound(), None);
+        let wrong = |breaks: fn(&mut BroiEntry)| {
+            let mut e = entry();
+            breaks(&mut e);
+            e.unsound()
+        };
+        assert_eq!(wrong(|e| e.barriers[0] = 0), Some("where its barriers lie"));
+        assert_eq!(wrong(|e| e.barriers[1] = 1), Some("where its barriers lie"));
+        assert_eq!(wrong(|e| e.barriers[1] = 5), Some("where its barriers lie"));
+        let early = wrong(|e| e.units[1].scheduled = Some(3));
+        assert_eq!(early, Some("a request behind a barrier was put out"));
     }
 }

@@ -73,6 +73,9 @@ impl Scheduler for EpochScheduler {
         };
         FrFcfs::choose(open, waiting.filter(may_go).map(|w| (w.handle, w.row, w.order)))
     }
+    fn unsound(&self) -> Option<String> {
+        self.queues.unsound()
+    }
     fn arrived(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) {
         let (entry, change) = self.queues.arrived(now, bank, id, write);
         self.changed(entry, change);

@@ -127,15 +127,23 @@ impl Broi {
     }
     /// A BROI entry filled or emptied.
     pub(super) fn update_free(&mut self, port: usize) {
+        let [unit, register] = self.takes(port);
+        let set = |mask: &mut u64, free: bool| *mask = *mask & !(1 << port) | u64::from(free) << port;
+        set(&mut self.free_units, unit);
+        set(&mut self.free_registers, register);
+    }
+    /// Whether a BROI entry has a free unit, and a register for the next barrier.
+    fn takes(&self, port: usize) -> [bool; 2] {
         let remote = port >= usize::from(self.front.ports.local);
         let registers = match remote {
             true => self.params.remote_barriers,
             false => self.params.barriers,
         };
-        let set = |mask: &mut u64, free: bool| *mask = *mask & !(1 << port) | u64::from(free) << port;
         let entry = &self.outgoing[port];
-        set(&mut self.free_units, entry.units() < usize::from(self.params.units));
-        set(&mut self.free_registers, entry.takes_barrier(registers));
+        [
+            entry.units() < usize::from(self.params.units),
+            entry.takes_barrier(registers),
+        ]
     }
     /// Buffers whose next entry can be sent, a bit each: no dependence is open, and its BROI entry can take it.
     pub(super) fn ready(&self) -> u64 {
@@ -266,6 +274,27 @@ impl Design for Broi {
         Some(format!(
             "BROI entry {entry} holds more barriers than registers, or more requests than units"
         ))
+    }
+    fn unsound(&self) -> Option<String> {
+        let ports = 0..self.outgoing.len();
+        let of_port = |port: usize| {
+            let entry = &self.outgoing[port];
+            let sent = entry.entries() != self.front.tracker.ports[port].sent;
+            let noted = [self.free_units, self.free_registers].map(|mask| mask >> port & 1 == 1);
+            match entry.unsound() {
+                None if sent => Some("what was sent of its buffer"),
+                None if noted != self.takes(port) => Some("the note of what is free"),
+                what => what,
+            }
+        };
+        let whole = self.params.fault == BroiFault::None;
+        let mut wrong = ports.filter(|_| whole).filter_map(|p| Some((p, of_port(p)?)));
+        let of_entry = || {
+            wrong
+                .next()
+                .map(|(port, what)| format!("what is known of BROI entry {port}: {what}"))
+        };
+        self.front.unsound().or_else(of_entry)
     }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         self.front.explain(hw_thread, |port| {

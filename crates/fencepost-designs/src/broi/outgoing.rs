@@ -31,6 +31,23 @@ impl Default for Outgoing {
 }
 
 impl Outgoing {
+    /// Entries that were sent and not freed.
+    pub(super) fn entries(&self) -> usize {
+        self.sent.len()
+    }
+    /// What is wrong with the counts, if anything is.
+    pub(super) fn unsound(&self) -> Option<&'static str> {
+        let of_set = |set: u64| self.units.iter().filter(|u| u.1 == set).count();
+        let counted = (self.first..)
+            .zip(&self.sets)
+            .all(|(set, n)| of_set(set) == *n as usize);
+        let all: u32 = self.sets.iter().sum();
+        match () {
+            () if !counted || all as usize != self.units.len() => Some("how many units its sets occupy"),
+            () if self.sets.len() > 1 && self.sets[0] == 0 => Some("a barrier with nothing in front of it"),
+            () => None,
+        }
+    }
     /// Units in use.
     pub(super) fn units(&self) -> usize {
         self.units.len()
@@ -152,5 +169,22 @@ mod tests {
         }
         assert_eq!(freed, [false, false, true]);
         assert_eq!(o.freed(true), Some(false), "the planted fault does not wait");
+    }
+    #[test]
+    fn sets_that_count_other_units_than_there_are_are_named() {
+        let mut o = Outgoing::default();
+        send(&mut o, &[1, 2]);
+        o.fence();
+        send(&mut o, &[3]);
+        assert_eq!((o.unsound(), o.entries()), (None, 4));
+        let mut more = o.clone();
+        more.sets[1] += 1;
+        assert_eq!(more.unsound(), Some("how many units its sets occupy"));
+        o.complete(WriteId(1));
+        o.complete(WriteId(2));
+        assert_eq!(o.unsound(), None);
+        o.sets.push_front(0);
+        o.first -= 1;
+        assert_eq!(o.unsound(), Some("a barrier with nothing in front of it"));
     }
 }

@@ -61,6 +61,27 @@ impl BroiQueues {
     pub fn is_remote(&self, entry: usize) -> bool {
         entry >= self.local
     }
+    /// What is wrong with the entries and with what is counted over them, if anything is. A deliberate mistake is none of its business.
+    pub fn unsound(&self) -> Option<String> {
+        if self.entries.iter().any(BroiEntry::errs) {
+            return None;
+        }
+        let wrong = (0..).zip(&self.entries).find_map(|(i, e)| Some((i, e.unsound()?)));
+        if let Some((entry, what)) = wrong {
+            return Some(format!("BROI entry {entry}: {what}"));
+        }
+        // Where a unit is free before its request is stored, entries do not say how many are not.
+        let held = self.entries[..self.local].iter().map(BroiEntry::len).sum::<usize>();
+        let counted = self.release == Release::Drain || held == self.local_requests as usize;
+        let mut at_bank = vec![0; self.at_bank.len()];
+        let ready = self.entries.iter().flat_map(BroiEntry::counted_banks);
+        ready.for_each(|bank| at_bank[usize::from(bank)] += 1);
+        match counted {
+            false => Some("the count of requests of threads".to_owned()),
+            true => (self.release == Release::Media && at_bank != self.at_bank)
+                .then(|| "the count of ready requests of a bank".to_owned()),
+        }
+    }
     /// A write arrived; the entry and what it changed there.
     pub fn arrived(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) -> (usize, Change) {
         let at = usize::from(write.queue);
@@ -116,5 +137,68 @@ impl BroiQueues {
             tally.ready.set(tally.ready.get() + 1);
             tally.conflicts.set(tally.conflicts.get() + conflicts);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{filled, pm_line};
+    use fencepost_kernel::WriteCause;
+    use fencepost_machine::seam::Epoch;
+
+    /// A write of the entry `queue` in its set `set`.
+    fn write(queue: u8, set: u64) -> Write {
+        Write {
+            line: pm_line(1),
+            data: filled(1),
+            queue,
+            epoch: Some(Epoch(set)),
+            cause: WriteCause::Persist,
+            hw_thread: None,
+            delay: Ps::ZERO,
+        }
+    }
+
+    /// Requests are ready once the set before theirs is complete; those that find another one of their bank are conflicts, and a remote one
+    /// that waits is counted once however often it is passed over.
+    #[test]
+    fn what_is_ready_meets_in_a_bank_or_is_held_is_counted_once() {
+        let params = BroiParams {
+            remote_channels: 1,
+            ..BroiParams::default()
+        };
+        let tally = Rc::new(Tally::default());
+        let mut queues = BroiQueues::new(&params, 2, &tally);
+        let arrives = |queues: &mut BroiQueues, id, bank, write: Write| {
+            let (entry, _) = queues.arrived(Ps::ZERO, bank, WriteId(id), &write);
+            queues.count_ready(entry);
+            assert_eq!(queues.unsound(), None, "write {id}");
+        };
+        arrives(&mut queues, 1, 3, write(0, 0));
+        arrives(&mut queues, 2, 3, write(0, 1));
+        arrives(&mut queues, 3, 3, write(1, 0));
+        arrives(&mut queues, 4, 5, write(2, 0));
+        let counted = |t: &Tally| (t.ready.get(), t.conflicts.get(), t.held.get());
+        assert_eq!(counted(&tally), (3, 1, 0), "the second waits behind its barrier");
+        for _ in 0..3 {
+            queues.count_held(2);
+        }
+        assert_eq!(counted(&tally), (3, 1, 1));
+        for (id, bank, entry) in [(1, 3, 0), (3, 3, 1)] {
+            let (at, _) = queues.stored(Ps::ZERO, bank, WriteId(id), &write(entry, 0));
+            queues.count_ready(at);
+            assert_eq!(queues.unsound(), None);
+        }
+        assert_eq!(
+            counted(&tally),
+            (4, 2, 1),
+            "ready when the first was stored, and the third was not"
+        );
+        queues.at_bank[5] += 1;
+        assert_eq!(
+            queues.unsound().as_deref(),
+            Some("the count of ready requests of a bank")
+        );
     }
 }

@@ -239,6 +239,9 @@ impl Scheduler for BroiScheduler {
             HandOver::Queue => self.serve(now, open, waiting),
         }
     }
+    fn unsound(&self) -> Option<String> {
+        self.queues.unsound()
+    }
     fn arrived(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) {
         let (entry, _) = self.queues.arrived(now, bank, id, write);
         if self.params.hand_over == HandOver::Queue {

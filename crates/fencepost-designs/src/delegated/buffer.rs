@@ -1,5 +1,7 @@
 //! One core's persist buffer with its FENCE sets and registers.
 
+mod sound;
+
 use super::deps::{Deps, Seq};
 use super::filter::{AccessSets, Probe};
 use super::port::PortId;

@@ -349,6 +349,15 @@ impl Front {
         self.waiting.wake(cx, hw_thread);
     }
 
+    /// What is wrong with the buffers and with whom they keep from their L1, if anything is.
+    pub fn unsound(&self) -> Option<String> {
+        let mut ports = (0..).map(PortId).zip(&self.blocked);
+        let wrong = |(port, blocked): &(PortId, &Option<Cause>)| **blocked != self.full(*port);
+        self.tracker.unsound().or_else(|| {
+            let (port, _) = ports.find(wrong)?;
+            Some(format!("persist buffer {}: whether it is full", port.0))
+        })
+    }
     /// What the buffer of a thread holds, and what its next entry waits for; `held_up` says what else can hold it up.
     pub fn explain(&self, hw_thread: HwThread, held_up: impl FnOnce(PortId) -> Option<String>) -> Option<String> {
         let port = self.ports.of(hw_thread);

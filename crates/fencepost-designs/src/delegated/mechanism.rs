@@ -144,6 +144,9 @@ impl Design for Delegated {
             ..Statistics::of(COUNTERS)
         }
     }
+    fn unsound(&self) -> Option<String> {
+        self.front.unsound()
+    }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let refused = self.front.path.refuses(QUEUE);
         let why = || "waits for a free entry of the write queue".to_string();

@@ -1,5 +1,7 @@
 //! All persist buffers together: what they hold, how accesses enter them and how they drain.
 
+mod sound;
+
 use super::buffer::{Entry, Kind, PersistBuffer};
 use super::deps::Seq;
 use super::filter::{AccessSets, Probe};

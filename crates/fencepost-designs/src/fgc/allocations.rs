@@ -92,6 +92,21 @@ impl Allocations {
             .find(|a| a.span == span && a.times == 1)
             .map(|a| a.queue)
     }
+    /// What is wrong with the ranges, if anything is.
+    pub(super) fn unsound(&self) -> Option<String> {
+        let range = |a: &Allocation| LineRange::touched(a.span);
+        let meets = |(i, a): (usize, &Allocation)| self.all[..i].iter().any(|b| range(b).meets(&range(a)));
+        let overfull = (1..=self.queues).find(|q| self.bound(*q).count() > usize::from(self.registers));
+        match overfull {
+            Some(queue) => Some(format!("queue {queue} has more ranges than registers")),
+            None if self.all.iter().enumerate().any(meets) => Some("two ranges share a line".to_owned()),
+            None => self
+                .all
+                .iter()
+                .any(|a| a.times == 0)
+                .then(|| "a range that nobody bound".to_owned()),
+        }
+    }
     /// Undoes one binding; whether it was the last.
     pub(super) fn release(&mut self, span: Span) -> bool {
         if let Some(a) = self.find(span) {
@@ -181,5 +196,16 @@ mod tests {
         assert_eq!((chosen(0, 64), chosen(192, 8)), (Some(2), Some(2)));
         let refused = [(60, 8), (64, 8), (191, 2), (0, 640), (256, 0)];
         assert_eq!(refused.map(|(at, len)| chosen(at, len)), [None; 5]);
+    }
+    #[test]
+    fn ranges_are_those_that_registers_hold() {
+        let mut a = Allocations::new(2, 2, 2);
+        bind(&mut a, 0, &[H[0], H[1], H[0]]);
+        assert_eq!(a.unsound(), None);
+        let mut twice = a.clone();
+        twice.add(span(32, 8), 2, H[1]);
+        assert_eq!(twice.unsound().as_deref(), Some("two ranges share a line"));
+        (0..2).for_each(|i| a.add(span(4096 + i * 64, 64), 1, H[0]));
+        assert_eq!(a.unsound().as_deref(), Some("queue 1 has more ranges than registers"));
     }
 }

@@ -5,6 +5,8 @@
 //! commands; query the credit repeatedly until it is the same as the maximum; at this time the queue is unlocked.* A second
 //! thread that commits the same queue waits until the first has finished, and then commits itself.
 
+mod sound;
+
 use super::credits::Credits;
 use super::params::CommitFault;
 use crate::persist_path::Waiting;

@@ -123,6 +123,20 @@ impl Credits {
     pub(super) fn take_synchronisations(&mut self) -> Synchronisations {
         std::mem::take(&mut self.synchronisations)
     }
+    /// What is wrong with the credits, if anything is: each is with the controller, with a write, or on its way back.
+    pub(super) fn unsound(&self) -> Option<String> {
+        let returning = |queue: u8| -> u16 { self.returning.iter().filter(|r| r.1 == queue).map(|r| r.2).sum() };
+        let of = |(queue, q): (u8, &Queue)| q.copy + q.finished + q.under_way + returning(queue);
+        let wrong = (0..)
+            .zip(&self.queues)
+            .map(|q| (q.0, of(q)))
+            .find(|(_, all)| *all != self.full);
+        let known = self.wants.get().is_none_or(|wants| wants == self.wants_query());
+        match wrong {
+            Some((queue, all)) => Some(format!("queue {queue} has {all} credits of {}", self.full)),
+            None => (!known).then(|| "whether credits are to be asked for".to_owned()),
+        }
+    }
     /// The first rule that was broken.
     pub(super) fn broken(&self) -> Option<&String> {
         self.broken.as_ref()
@@ -321,5 +335,23 @@ mod tests {
         assert_eq!(flow.asks_from(), Ps(1150));
         flow.read_reached(Ps(1060), Ps(1100), false);
         assert_eq!(flow.asks_from(), Ps(1150), "reads of data are no questions");
+    }
+    #[test]
+    fn every_credit_is_somewhere() {
+        let (c, mut flow) = credits(2, 2, 0);
+        let sound = |c: &Rc<RefCell<Credits>>| c.borrow().unsound();
+        flow.sent(1);
+        assert_eq!(sound(&c), None, "with its write");
+        flow.freed(1);
+        assert_eq!(sound(&c), None, "with the module");
+        flow.read_reached(Ps(0), Ps(100), true);
+        assert_eq!(sound(&c), None, "on its way back");
+        flow.arrived(Ps(100));
+        assert_eq!((sound(&c), c.borrow().is_full(1)), (None, true));
+        c.borrow_mut().queues[0].finished += 1;
+        assert_eq!(sound(&c).as_deref(), Some("queue 0 has 3 credits of 2"));
+        c.borrow_mut().queues[0].finished = 0;
+        c.borrow_mut().wants.set(Some(true));
+        assert_eq!(sound(&c).as_deref(), Some("whether credits are to be asked for"));
     }
 }

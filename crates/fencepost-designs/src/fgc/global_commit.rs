@@ -343,8 +343,50 @@ impl Design for GlobalCommit {
     fn broken_rule(&self) -> Option<String> {
         self.broken.clone()
     }
+    fn unsound(&self) -> Option<String> {
+        if self.params.fault != GlobalFault::None {
+            return None;
+        }
+        let waits = |h: &HwThread| matches!(self.commits[h.index()], Some(Commit::InLine(_)));
+        let committing = self.commits.iter().flatten().count();
+        let in_line = match self.params.overlap == Overlap::Joined {
+            true => self.line.is_empty(),
+            false => committing == self.line.len() && self.line.iter().skip(1).all(waits),
+        };
+        match () {
+            () if !in_line => Some("who stands in line to commit".into()),
+            () if self.closed.is_some() == self.committers.is_empty() => {
+                Some("for whom the controller is closed".into())
+            }
+            () => None,
+        }
+    }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let waits = self.commits.get(hw_thread.index()).is_some_and(Option::is_some);
         waits.then(|| format!("waits for pcommit; {} threads are in line", self.line.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::MockCx;
+
+    #[test]
+    fn a_controller_that_is_closed_for_nobody_is_named() {
+        let params = GlobalParams::default();
+        let shape = MachineShape {
+            hw_threads: 2,
+            ..MachineShape::default()
+        };
+        let (mut design, mut cx) = (GlobalCommit::new(params, shape), MockCx::new(2, 1, 1, 8));
+        let _ = [0, 1].map(|thread| design.pcommit(&mut cx, HwThread(thread)));
+        design.arrives(&mut cx, HwThread(0));
+        assert_eq!(design.unsound(), None);
+        let mut other = design.clone();
+        other.commits[1] = None;
+        assert_eq!(other.unsound().as_deref(), Some("who stands in line to commit"));
+        design.closed = None;
+        assert_eq!(design.unsound().as_deref(), Some("for whom the controller is closed"));
     }
 }

@@ -221,6 +221,13 @@ impl Design for PerTask {
         let credits = self.credits.borrow();
         self.commits.broken().or(credits.broken()).cloned()
     }
+    fn unsound(&self) -> Option<String> {
+        if self.params.fault != CommitFault::None {
+            return None;
+        }
+        let own = || self.commits.unsound().or_else(|| self.allocations.unsound());
+        self.credits.borrow().unsound().or_else(own)
+    }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         self.commits.explain(hw_thread)
     }

@@ -168,6 +168,9 @@ impl<S: Store> Design for Engine<S> {
     fn broken_rule(&self) -> Option<String> {
         self.store.broken_rule()
     }
+    fn unsound(&self) -> Option<String> {
+        self.unsound()
+    }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let t = &self.tables;
         let running = t.txs.active(hw_thread).map(|k| format!("transaction {k} runs; "));

@@ -39,6 +39,7 @@ pub mod log;
 pub mod nv;
 pub mod s_wal;
 pub mod s_wal_clflush;
+mod sound;
 mod stats;
 mod store;
 mod tables;

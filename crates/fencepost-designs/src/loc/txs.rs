@@ -83,6 +83,20 @@ impl TxTable {
             ..TxTable::default()
         }
     }
+    /// What is wrong with the table, if anything is.
+    pub(super) fn unsound(&self) -> Option<&'static str> {
+        let runs = |t: &Tx, key: Key| self.active[t.hw_thread.index()] == Some(key);
+        let mut live = self.live.iter();
+        let wrong = live.find(|(key, t)| t.order.is_none() != runs(t, **key));
+        let counts = |t: &Tx| t.durable <= t.blocks && t.early <= t.blocks;
+        let gone = self.active.iter().flatten().any(|key| !self.live.contains_key(key));
+        match () {
+            () if wrong.is_some() || gone => Some("which of them run"),
+            () if !self.live.values().all(counts) => Some("how many blocks of one are written"),
+            () if self.last_committed > self.orders => Some("the last that is committed"),
+            () => None,
+        }
+    }
     /// Entries in use.
     pub fn in_use(&self) -> usize {
         self.live.len()

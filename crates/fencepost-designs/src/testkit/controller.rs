@@ -24,6 +24,9 @@ impl<S: Scheduler> Scheduler for Shared<S> {
     fn stored(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) {
         self.0.borrow_mut().stored(now, bank, id, write);
     }
+    fn unsound(&self) -> Option<String> {
+        self.0.borrow().unsound()
+    }
     fn delay(&self) -> Ps {
         self.0.borrow().delay()
     }

@@ -200,6 +200,9 @@ impl<D: Design> Design for HookRecorder<D> {
     fn broken_rule(&self) -> Option<String> {
         self.inner.broken_rule()
     }
+    fn unsound(&self) -> Option<String> {
+        self.inner.unsound()
+    }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         self.saw(Hook::Explain);
         self.inner.explain(hw_thread)

@@ -167,6 +167,9 @@ impl<P: Policy> Design for TwoPaths<P> {
         let why = "a store to persistent memory performed while the pointers were being reset: no tag stands for it";
         self.store_during_reset.then(|| why.to_owned())
     }
+    fn unsound(&self) -> Option<String> {
+        self.paths.unsound()
+    }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let text = self.paths.explain(hw_thread)?;
         Some(match self.policy.explain() {

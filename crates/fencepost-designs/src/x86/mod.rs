@@ -38,6 +38,7 @@ mod held;
 pub mod ideal;
 mod params;
 pub mod paths;
+mod sound;
 pub mod stat;
 #[cfg(test)]
 mod tests;

@@ -64,7 +64,7 @@ pub struct Paths {
     pub(super) threads_per_core: usize,
     pub(super) cores: Vec<Core>,
     /// Cores whose buffers hold entries that are not acknowledged: a bit each.
-    buffering: u64,
+    pub(super) buffering: u64,
     /// Who waits for entries.
     waiters: Waiters,
     /// Lines that are being flushed, where accesses to them wait.

@@ -130,6 +130,28 @@ impl Wcb {
     pub fn holds(&self, line: LineAddr) -> bool {
         (self.head_ack..self.tail).any(|p| self.is_for(p, line))
     }
+    /// What is wrong with the buffer, if anything is.
+    pub fn unsound(&self) -> Option<&'static str> {
+        let entry = |at: Pointer| &self.ring[self.slot(at)];
+        let order = self.head_ack <= self.head && self.head <= self.tail;
+        let fits = self.tail - self.head_ack <= self.ring.len() as Pointer && self.limit.is_none_or(|l| self.tail <= l);
+        if !order || !fits {
+            return Some("its pointers");
+        }
+        let twice = |at: &Pointer| (self.head..*at).any(|older| self.is_for(older, entry(*at).line));
+        let acknowledged = |at: Pointer| entry(at).acked && (at == self.head_ack || at >= self.head);
+        match () {
+            () if (self.head_ack..self.tail).any(|at| !self.is_for(at, entry(at).line)) => {
+                Some("the lines of its entries")
+            }
+            () if (self.head..self.tail).any(|at| twice(&at)) => Some("two entries of one line that are not sent"),
+            () if (self.head_ack..self.tail).any(acknowledged) => {
+                Some("an acknowledged entry that is kept, or was not sent")
+            }
+            () if self.wrapping() && self.is_empty() => Some("pointers that are not reset"),
+            () => None,
+        }
+    }
     fn is_for(&self, at: Pointer, line: LineAddr) -> bool {
         self.lines[at as usize & (self.lines.len() - 1)] == line
     }
@@ -272,5 +294,30 @@ mod tests {
             assert_eq!((w.tail(), w.head_ack(), w.generation()), (0, 0, 1));
             assert_eq!((w.allocated(), w.acknowledged()), (numbers, numbers));
         }
+    }
+    #[test]
+    fn pointers_and_entries_that_contradict_one_another_are_named() {
+        let used = || {
+            let mut w = Wcb::new(4, Some(4));
+            for line in 0..3 {
+                push(&mut w, line).unwrap();
+            }
+            w.sent(Some(WriteId(0)));
+            w
+        };
+        assert_eq!(used().unsound(), None);
+        let wrong = |breaks: fn(&mut Wcb)| {
+            let mut w = used();
+            breaks(&mut w);
+            w.unsound()
+        };
+        assert_eq!(wrong(|w| w.head_ack = 2), Some("its pointers"));
+        assert_eq!(wrong(|w| w.tail += 2), Some("its pointers"));
+        assert_eq!(wrong(|w| w.lines[1] = pm_line(9)), Some("the lines of its entries"));
+        let kept = Some("an acknowledged entry that is kept, or was not sent");
+        assert_eq!(wrong(|w| w.ring[0].acked = true), kept);
+        assert_eq!(wrong(|w| w.ring[2].acked = true), kept);
+        let twice = wrong(|w| (w.ring[2].line, w.lines[2]) = (pm_line(1), pm_line(1)));
+        assert_eq!(twice, Some("two entries of one line that are not sent"));
     }
 }

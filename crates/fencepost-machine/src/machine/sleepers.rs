@@ -35,12 +35,14 @@ impl Machine {
         let mut threads = self.threads.iter();
         let of_thread = threads.find_map(|t| Some(format!("{} of thread {}", t.stores.unsound()?, t.id.0)));
         let sides = [(Side::Pm, "persistent"), (Side::Dram, "volatile")];
-        of_thread.or_else(|| self.rest.hier.unsound()).or_else(|| {
+        let of_caches = of_thread.or_else(|| self.rest.hier.unsound());
+        let of_memory = of_caches.or_else(|| {
             sides.into_iter().find_map(|(side, name)| {
                 let what = self.rest.sys.port(side).controller.unsound()?;
                 Some(format!("the controller of {name} memory: {what}: that"))
             })
-        })
+        });
+        of_memory.or_else(|| Some(format!("the design: {}: that", self.rest.design.unsound()?)))
     }
     fn sleeper(&mut self) -> Option<String> {
         for i in 0..self.threads.len() {

@@ -143,6 +143,11 @@ pub trait Design {
     fn broken_rule(&self) -> Option<String> {
         None
     }
+    /// What is wrong with what it keeps, if anything is: counts, lists and notes that contradict one another. Asked after each moment of a
+    /// run that looks for that, beside checked ones; a deliberate mistake that a parameter asks for is none of its business.
+    fn unsound(&self) -> Option<String> {
+        None
+    }
     /// Who waits for whom, since when: printed when the machine is stuck.
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         None

@@ -80,6 +80,10 @@ pub trait Scheduler: Debug {
     fn delay(&self) -> Ps {
         Ps::ZERO
     }
+    /// What is wrong with what it keeps, if anything is: asked in runs that look for that.
+    fn unsound(&self) -> Option<String> {
+        None
+    }
     /// When to ask again although nothing has happened, if the answers depend on time.
     fn wake(&self, _now: Ps) -> Option<Ps> {
         None

@@ -25,6 +25,14 @@ impl Writes {
             if used != usize::from(q.used) {
                 return Some(format!("queue {number} counts {} entries and has {used}", q.used));
             }
+            let arrived = own().filter(|e| e.state != State::Transit).count();
+            let total = own().filter(|e| e.state != State::Parked).count();
+            if (arrived, total) != (q.arrived as usize, q.total as usize) {
+                return Some(format!(
+                    "queue {number} counts {} writes, {} of them arrived, and has {total} and {arrived}",
+                    q.total, q.arrived
+                ));
+            }
             let mut epochs: BTreeMap<Option<Epoch>, (u32, u32)> = BTreeMap::new();
             for e in own().filter(|e| e.in_epoch) {
                 let n = epochs.entry(e.write.epoch).or_default();
@@ -57,8 +65,9 @@ impl Writes {
 }
 
 impl Controller {
-    /// What is wrong with its write queues, if anything is.
+    /// What is wrong with its write queues or with what the design's scheduler keeps, if anything is.
     pub(crate) fn unsound(&self) -> Option<String> {
-        self.writes.unsound()
+        let scheduler = || self.scheduler.as_ref().and_then(|s| s.unsound());
+        self.writes.unsound().or_else(scheduler)
     }
 }
