@@ -34,6 +34,9 @@ fn bad(file: &Path, e: &recorded::LogError) -> BadInput {
     e.hint.iter().fold(bad, |bad, hint| bad.hint(hint.clone()))
 }
 
+/// Largest image of memory, in bytes.
+const MOST: u64 = 1 << 32;
+
 /// Reads an execution of a log, counted from 0, over the bytes of `image` (zero if there is none).
 ///
 /// # Errors
@@ -63,7 +66,6 @@ pub(crate) fn load(file: &Path, execution: usize, image: Option<&Path>) -> Resul
         .persistent_bytes
         .max(end.next_multiple_of(64))
         .max(before.len() as u64);
-    const MOST: u64 = 1 << 32;
     if length > MOST {
         return Err(BadInput::new(format!(
             "{}: images of {length} bytes are too large (at most {MOST})",
@@ -108,4 +110,26 @@ fn base(file: &Path, image: Option<&Path>, log: &RecordedLog, bytes: Arc<[u8]>) 
         (false, _) => base.parts = log.files.iter().map(part).collect(),
     }
     Ok(base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::scratch::Scratch;
+
+    #[test]
+    fn a_log_whose_memory_is_too_large_is_refused() {
+        let scratch = Scratch::new().expect("a folder");
+        let file = scratch.path().join("large.log");
+        let loaded = |length: u64| {
+            let text = format!("fencepost-log 1\npersistent 0x10000 {length}\n0 store 0x10008 7\n");
+            std::fs::write(&file, text).expect("it is written");
+            load(&file, 0, None).map(|l| l.base.bytes.len() as u64)
+        };
+        assert_eq!(loaded(192).ok(), Some(192));
+        for length in [MOST + 64, 2 * MOST] {
+            let why = loaded(length).expect_err("too large").to_string();
+            assert!(why.contains("too large"), "{why}");
+        }
+    }
 }

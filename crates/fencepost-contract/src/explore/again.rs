@@ -195,3 +195,14 @@ pub(super) fn replay(
         _ => Ok(()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_recovery_spends_what_is_left_of_all_and_no_more_than_its_own() {
+        let budgets = [0, 1, 77, MOST_SECOND + 1].map(at_most);
+        assert_eq!(budgets, [1, 1, 77, MOST_SECOND].map(Budget::States));
+    }
+}

@@ -224,3 +224,50 @@ impl fmt::Display for Report {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(verdict: Verdict) -> Report {
+        Report {
+            verdict,
+            ..Report::new()
+        }
+    }
+
+    /// One violation makes all of it violated; clean is only what is clean in every schedule.
+    #[test]
+    fn verdicts_of_schedules_are_joined() {
+        use Verdict::{Bounded, Clean, NothingExplored, Violated};
+        let joined = |a, b| {
+            let mut report = of(a);
+            report.join(of(b));
+            report.verdict
+        };
+        for other in [Clean, Violated, Bounded, NothingExplored] {
+            assert_eq!([joined(Violated, other), joined(other, Violated)], [Violated; 2]);
+        }
+        assert_eq!(joined(Clean, Clean), Clean);
+        assert_eq!(joined(NothingExplored, NothingExplored), NothingExplored);
+        for [a, b] in [[Clean, Bounded], [Clean, NothingExplored], [Bounded, NothingExplored]] {
+            assert_eq!([joined(a, b), joined(b, a)], [Bounded; 2]);
+        }
+    }
+    /// How many states there are is known only if it is known of each schedule, and nobody knows it of what was never explored.
+    #[test]
+    fn what_was_never_explored_has_an_unknown_number_of_states() {
+        let known = |total| Report {
+            states_total: total,
+            ..Report::new()
+        };
+        let joined = |a: Option<u128>, b: Report| {
+            let mut report = known(a);
+            report.join(b);
+            report.states_total
+        };
+        assert_eq!(joined(Some(3), known(Some(4))), Some(7));
+        assert_eq!(joined(Some(3), known(None)), None);
+        assert_eq!(joined(Some(3), Report::nothing()), None);
+    }
+}

@@ -77,3 +77,17 @@ impl Parser {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fencepost_kernel::Addr;
+
+    /// Ranges lie behind one another from the first address of persistent memory on, in the order in which they are declared.
+    #[test]
+    fn declared_ranges_take_as_much_memory_as_they_have_together() {
+        let text = "fencepost-log 1\npersistent 0x4000 128\npersistent 0x1000 64\n0 store 0x1008 5\n";
+        let log = crate::recorded::parse(text).expect("a log");
+        assert_eq!(log.persistent_bytes, 192);
+        assert_eq!(log.trace.stores[0].addr, Addr::pm(136));
+    }
+}

@@ -101,6 +101,18 @@ fn prefixes_of_the_durable_log() {
         swapped.base() >= Addr::pm(256),
         "the last durable event is a swapped cell"
     );
+    // Each crash point by itself says the same of the first that breaks, and goes on.
+    let (mut points, mut breaks) = (0, Vec::new());
+    PrefixCheck::new(&oracle, &recording.initial, &trace, &log).each(Image::clone, |records, why| {
+        assert_eq!(records, points);
+        points += 1;
+        breaks.extend(why.map(|b| b.records));
+    });
+    assert_eq!(points, log.len() + 1);
+    assert!(
+        breaks.first() == Some(&broken.records) && breaks.len() > 1,
+        "{breaks:?}"
+    );
     // Hardware that repairs memory before software runs is taken into account.
     let undo = |_: &Image| recording.initial.clone();
     let repaired = check_prefixes(&oracle, &recording.initial, &trace, &log, at_most(u64::MAX), undo);

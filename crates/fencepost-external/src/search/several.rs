@@ -110,3 +110,71 @@ fn add(before: ExternalCrash, found: ExternalCrash) -> ExternalCrash {
         ..found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(states_total: Option<u128>, complete: bool, verdict: Verdict) -> ExternalCrash {
+        ExternalCrash {
+            program: "a.log".into(),
+            recover: "./recover".into(),
+            executions: 1,
+            contract: "px86".into(),
+            design: None,
+            warnings: Vec::new(),
+            threads: 2,
+            stores: 10,
+            image_bytes: 64,
+            crash_points: 5,
+            recoveries: 7,
+            kept: 3,
+            merged: 4,
+            states_covered: 20,
+            states_total,
+            complete,
+            stores_deviating: None,
+            verdict,
+            witness: None,
+            during_recovery: None,
+            reads: "all".into(),
+            reads_unknown: 1,
+            reads_unknown_why: None,
+            seconds: 0.5,
+            images_per_s: 14.0,
+        }
+    }
+
+    #[test]
+    fn two_searches_count_together() {
+        let sum = add(
+            search(Some(30), true, Verdict::Clean),
+            search(Some(50), true, Verdict::Clean),
+        );
+        assert_eq!(
+            (sum.executions, sum.threads, sum.stores, sum.crash_points),
+            (2, 2, 20, 10)
+        );
+        assert_eq!((sum.recoveries, sum.kept, sum.merged, sum.reads_unknown), (14, 6, 8, 2));
+        assert_eq!(
+            (sum.states_covered, sum.states_total, sum.complete),
+            (40, Some(80), true)
+        );
+        assert!((sum.seconds - 1.0).abs() < 1e-9 && (sum.images_per_s - 14.0).abs() < 1e-6);
+    }
+    #[test]
+    fn what_one_search_did_not_cover_all_of_them_did_not() {
+        use Verdict::{Bounded, Clean, Violated};
+        let joined = |a, b, totals: [Option<u128>; 2], complete: [bool; 2]| {
+            let sum = add(search(totals[0], complete[0], a), search(totals[1], complete[1], b));
+            (sum.verdict, sum.states_total, sum.complete)
+        };
+        let known = [Some(1), Some(2)];
+        assert_eq!(joined(Bounded, Clean, known, [false, true]), (Bounded, Some(3), false));
+        assert_eq!(joined(Clean, Bounded, known, [true, false]), (Bounded, Some(3), false));
+        assert_eq!(joined(Bounded, Violated, known, [false, false]).0, Violated);
+        for unknown in [[None, Some(2)], [Some(1), None]] {
+            assert_eq!(joined(Clean, Clean, unknown, [true, true]).1, None);
+        }
+    }
+}

@@ -108,3 +108,63 @@ impl Passages {
         threads
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known of an operation before it commits is told with it; a run without pictures keeps nothing.
+    #[test]
+    fn an_operation_is_told_with_what_became_known_of_it() {
+        let store = |index| StoreId::from_index(index).expect("few stores");
+        let passage = |id| Passage {
+            id,
+            kind: OpKind::Store,
+            addr: Addr::pm(64),
+            value: 7,
+            source: Location::caller(),
+            dispatched: Ps(1),
+            issued: None,
+            completed: Ps(4),
+            committed: Ps(5),
+            left: None,
+            store: None,
+            read: None,
+        };
+        for kept in [true, false] {
+            let mut passages = Passages::default();
+            if kept {
+                passages.keep(2);
+            }
+            let thread = HwThread(1);
+            passages.issued(thread, 3, Ps(2));
+            passages.issued(thread, 3, Ps(3));
+            passages.stored(thread, 3, store(9));
+            passages.read(thread, 4, store(8));
+            for id in [3, 4] {
+                passages.committed(thread, passage(id));
+            }
+            passages.left(thread, 3, Ps(6));
+            let told = Passage {
+                issued: Some(Ps(2)),
+                left: Some(Ps(6)),
+                store: Some(store(9)),
+                ..passage(3)
+            };
+            let second = Passage {
+                read: Some(store(8)),
+                ..passage(4)
+            };
+            let same = |a: &Passage, b: &Passage| {
+                let known = |p: &Passage| (p.id, p.issued, p.left, p.store, p.read, p.committed);
+                known(a) == known(b)
+            };
+            match &passages.take()[..] {
+                [none, list] if kept => {
+                    assert!(none.is_empty() && list.len() == 2 && same(&list[0], &told) && same(&list[1], &second));
+                }
+                all => assert!(!kept && all.is_empty()),
+            }
+        }
+    }
+}

@@ -322,3 +322,30 @@ impl ControllerSpec {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each time of a medium has a largest value, and who passes it is told which.
+    #[test]
+    fn a_time_that_is_too_long_is_refused_by_its_name() {
+        let longest = Ps(MediaSpec::MAX_TIME);
+        let medium = || MediaSpec {
+            t_refi: Ps::ZERO,
+            ..MediaSpec::preset("ddr4-2400").expect("a preset")
+        };
+        let refused = |set: fn(&mut MediaSpec) -> &mut Ps, name: &str| {
+            let mut m = medium();
+            *set(&mut m) = longest;
+            assert_eq!(m.validate(), Ok(()), "{name}");
+            *set(&mut m) = longest + Ps(1);
+            let why = m.validate().expect_err(name).to_string();
+            assert!(why.contains(&format!("`{name}`")), "{why}");
+        };
+        refused(|m| &mut m.t_rcd, "t_rcd");
+        refused(|m| &mut m.t_faw, "t_faw");
+        refused(|m| &mut m.t_wtr_l, "t_wtr_l");
+        refused(|m| &mut m.write_pulse, "write_pulse");
+    }
+}

@@ -184,6 +184,20 @@ fn what_was_lost_is_persisted_again_and_nothing_takes_effect_twice() {
     }
 }
 
+/// Each message of a network whose connections always break is lost, and none of one whose connections never do.
+#[test]
+fn as_many_connections_break_as_are_asked_for() {
+    let lost = |broken| {
+        let breaks = NetworkSpec {
+            broken,
+            ..spec(Protocol::Bsp, 2, 5)
+        };
+        run(&breaks, blocks(3), &mut Server::default()).0.lost
+    };
+    assert_eq!(lost(0), 0);
+    assert!(lost(300) > lost(50) && lost(50) > 0);
+}
+
 /// The blocks of eight clients occupy the link longer than each of them waits: all of them get through, nothing takes effect twice.
 #[test]
 fn clients_that_give_up_too_early_wait_longer_and_get_through() {

@@ -27,6 +27,25 @@ fn row_hits_pass_an_older_conflict_only_so_often() {
     }
 }
 
+/// A row that is about to be closed stays open for a hit that comes before, also where that cannot be served until then.
+#[test]
+fn a_row_stays_open_for_a_hit_that_comes_before_it_is_closed() {
+    let media = MediaSpec {
+        t_ccd: Ps(200_000),
+        t_ccd_l: Ps(200_000),
+        ..media()
+    };
+    let mut h = Harness::new(&bare(), &media);
+    let _opener = h.read(0, at(0, 0, 0));
+    h.run_until(RCD);
+    let conflict = h.read(RCD + 1000, at(0, 1, 0));
+    h.run_until(RCD + 2000);
+    let hit = h.read(RCD + 3000, at(0, 0, 1));
+    h.finish();
+    assert!(h.read_time(hit) < h.read_time(conflict));
+    assert_eq!(h.c.stats().row_hits, 1);
+}
+
 #[test]
 fn a_drain_gives_way_and_resumes_by_the_watermarks() {
     // Eight entries, drain at six, down to two; hits of one open row, so that order is the controller's choice alone.

@@ -145,4 +145,19 @@ mod tests {
         assert_eq!(stores(2, 0) - stores(1, 0), 6 + 1);
         assert_eq!(stores(0, 2) - stores(0, 1), 6 + 3);
     }
+    /// What is kept of blocks lies behind what is kept of ranges, and in front of the value.
+    #[test]
+    fn nodes_of_ranges_and_records_of_blocks_lie_apart() {
+        let driver = Driver::new(&mut Layout::default(), 1, 2);
+        let mut m = Plain::default();
+        let ranges: Vec<At<()>> = (1..=MOST).map(|r| At::new(Addr::pm(r * 64))).collect();
+        m.store(driver.own.word::<()>(0, NEXT_FREE), Val::lit(900));
+        driver.insert(&mut m, 0, &ranges, MOST);
+        for i in 0..MOST {
+            let mut word = |from: u64, w: u64| m.load(driver.own.word::<()>(0, from + i * RECORD + w * 8)).v;
+            assert_eq!(word(RANGES, 0), ranges[i as usize].addr.0);
+            assert_eq!([0, 5].map(|w| word(RECORDS, w)), [900 + i; 2]);
+        }
+        assert_eq!(m.load(driver.own.word::<()>(0, VALUE)).v, 0);
+    }
 }

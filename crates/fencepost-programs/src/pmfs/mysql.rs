@@ -210,4 +210,20 @@ mod tests {
         assert_eq!(of(|c| matches!(c, Call::Sync)), 3);
         assert_eq!(of(|c| matches!(c, Call::Append { .. })), 0);
     }
+    /// Transactions write their log one behind the other, whoever commits.
+    #[test]
+    fn each_transaction_has_its_own_place_in_the_log() {
+        let settings = Settings {
+            threads: 3,
+            ..Settings::default()
+        };
+        let w = Database::new(MysqlParams::default(), &settings).expect("sizes that fit");
+        let place = |transaction, thread| match w.write(thread, transaction, 0) {
+            Call::Overwrite { name: LOG, at, .. } => at / w.params.redo.0,
+            call => panic!("{call:?}"),
+        };
+        let places = (0..4).flat_map(|transaction| (0..3).map(move |thread| (transaction, thread)));
+        let places: Vec<u64> = places.map(|(transaction, thread)| place(transaction, thread)).collect();
+        assert_eq!(places, (0..12).collect::<Vec<_>>());
+    }
 }

@@ -258,6 +258,31 @@ fn merged_epochs_remember_a_fence_that_another_followed() {
     assert_eq!(epochs, [Some(Epoch(0)), Some(Epoch(1))]);
 }
 
+/// A FENCE whose epoch is active orders nothing any more: who reads what followed it may still add to its newest entry.
+#[test]
+fn merged_epochs_forget_a_fence_whose_epoch_is_active() {
+    let v = dram_line(0);
+    let entries = |active: bool| {
+        let mut b = Bench::new(build(&slow(), 2, 1, true), 2, 1, 64);
+        b.store(0, pm_line(0), 0, 1);
+        b.fence(0);
+        b.store(0, v, 0, 1);
+        b.store(0, pm_line(2), 0, 1);
+        b.run_for(Ps::from_ns(1000));
+        let epochs: Vec<_> = b.cx.writes.iter().map(|w| w.write.epoch).collect();
+        assert_eq!(epochs, [Some(Epoch(0)), Some(Epoch(1))]);
+        if active {
+            let first = b.cx.writes[0].id;
+            b.write_to_device(first);
+        }
+        b.store(1, pm_line(1), 0, 1);
+        b.snoop(1, v, Snoop::Read);
+        b.store(1, pm_line(1), 1, 2);
+        b.entries(1).len()
+    };
+    assert_eq!([false, true].map(entries), [2, 1]);
+}
+
 /// The epochs of persists, by line, once two cores with epochs of different length have drained.
 fn epochs_of_two_cores(epoch_rule: crate::delegated::EpochRule) -> Vec<u64> {
     let mut b = bench_with(&DelegatedParams { epoch_rule, ..slow() }, 2, 64);

@@ -1,7 +1,7 @@
 //! The rules of the paper's section IV for buffers and dependences, one by one.
 
 use super::*;
-use crate::delegated::Fault;
+use crate::delegated::{Fault, PortId};
 use crate::testkit::{dram_line, pm_line};
 use fencepost_machine::seam::{Cause, Epoch, Snoop, SnoopAnswer};
 
@@ -37,9 +37,12 @@ fn coalescing_needs_all_three_conditions() {
     b.store(0, x, 0, 1);
     b.snoop(0, y, Snoop::Read);
     assert_eq!(b.accum(0), [(1, 0)]);
+    let depends = |b: &Bench<Delegated>| b.design.front.tracker.newest_depends(PortId(0));
+    assert!(!depends(&b), "its only entry came before");
     b.store(0, x, 0, 2);
     assert_eq!(b.entries(0).len(), 2);
     assert_eq!(b.dp(0, 1), [(1, 0)]);
+    assert!(depends(&b));
 
     // Youngest cleared by another core's invalidating request; the line comes back before that core stored.
     let mut b = bench(2);
