@@ -292,7 +292,15 @@ fn an_experiment_in_a_folder_is_reproduced_as_a_paper_is() {
     refused(&args, &["unknown program `spss`", "`sps`"]);
     write("experiment.toml", &EXPERIMENT.replace("tag =", "tga ="));
     refused(&args, &["experiment.toml:", "tga"]);
-    refused(&["reproduce", "./nosuch"], &["no experiment.toml"]);
+    let elsewhere = Folder::new("no-paper");
+    for (args, why) in [
+        (["reproduce", "./nosuch"], "no experiment.toml"),
+        (["infer", "nosuch"], "unknown experiment"),
+    ] {
+        let o = command(&args).current_dir(elsewhere.path()).output().expect("it runs");
+        assert!(code(&o) == 2 && stderr(&o).contains(why), "{}", stderr(&o));
+        assert!(!elsewhere.path().join("runs").exists(), "{args:?} leaves a folder");
+    }
     let o = fencepost(&["reproduce", "nosuch"]);
     assert!(code(&o) == 2 && stderr(&o).contains("unknown paper"), "{}", stderr(&o));
 }

@@ -7,6 +7,7 @@ use crate::interrupt;
 use crate::layout::table;
 use crate::output::Out;
 use crate::progress::Runs;
+use fencepost_papers::experiment::spec::experiment;
 use fencepost_papers::infer::{Inference, Joint, Options, infer as lab_infer, write};
 use fencepost_run::LabError;
 use fencepost_run::store::Store;
@@ -15,6 +16,8 @@ use std::path::PathBuf;
 
 /// Searches the joint readings of a paper.
 pub(super) fn infer(args: &InferArgs, out: &Out) -> Result<u8, LabError> {
+    // Who names no paper leaves no folder behind.
+    experiment(&args.paper)?;
     let default = || PathBuf::from("runs").join(format!("{}-infer", args.paper));
     let root = args.output.clone().unwrap_or_else(default);
     let store = Store::open(&root)?;

@@ -9,7 +9,7 @@ use crate::output::Out;
 use crate::progress::Runs;
 use fencepost_papers::experiment::score::Row;
 use fencepost_papers::experiment::scoreboard::to_table;
-use fencepost_papers::experiment::spec::{Scale, is_folder, names};
+use fencepost_papers::experiment::spec::{Scale, experiment, is_folder, names};
 use fencepost_papers::reproduce::{Options, Reproduction, reproduce as lab_reproduce};
 use fencepost_run::store::Store;
 use fencepost_run::{BadInput, LabError};
@@ -47,6 +47,8 @@ pub(super) fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError>
     }
     let mut done = Vec::new();
     for paper in papers {
+        // Whose experiment is refused leaves no folder behind.
+        experiment(paper)?;
         let root = match (&args.output, several) {
             (Some(dir), false) => dir.clone(),
             (Some(dir), true) => dir.join(paper),
