@@ -17,7 +17,10 @@ impl<S: Store> Engine<S> {
             return None;
         }
         let of_line = || {
-            let mut lines = t.lines.iter().filter(|_| t.lines.len() <= MANY);
+            if t.lines.len() > MANY {
+                return None;
+            }
+            let mut lines = t.lines.iter();
             lines.find_map(|(at, l)| Some(format!("{at}: {}", self.wrong_with(*at, l)?)))
         };
         let window: Vec<_> = t.window.iter().map(|k| t.txs.order(*k)).collect();
