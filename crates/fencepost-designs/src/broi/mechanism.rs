@@ -276,7 +276,9 @@ impl Design for Broi {
         ))
     }
     fn unsound(&self) -> Option<String> {
-        let ports = 0..self.outgoing.len();
+        if self.params.fault != BroiFault::None {
+            return None;
+        }
         let of_port = |port: usize| {
             let entry = &self.outgoing[port];
             let sent = entry.entries() != self.front.tracker.ports[port].sent;
@@ -287,12 +289,9 @@ impl Design for Broi {
                 what => what,
             }
         };
-        let whole = self.params.fault == BroiFault::None;
-        let mut wrong = ports.filter(|_| whole).filter_map(|p| Some((p, of_port(p)?)));
         let of_entry = || {
-            wrong
-                .next()
-                .map(|(port, what)| format!("what is known of BROI entry {port}: {what}"))
+            let (port, what) = (0..self.outgoing.len()).find_map(|p| Some((p, of_port(p)?)))?;
+            Some(format!("what is known of BROI entry {port}: {what}"))
         };
         self.front.unsound().or_else(of_entry)
     }

@@ -169,7 +169,7 @@ impl<S: Store> Design for Engine<S> {
         self.store.broken_rule()
     }
     fn unsound(&self) -> Option<String> {
-        self.unsound()
+        self.contradiction()
     }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let t = &self.tables;

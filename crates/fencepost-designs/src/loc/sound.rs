@@ -11,7 +11,7 @@ const MANY: usize = 1 << 5;
 
 impl<S: Store> Engine<S> {
     /// What is wrong with the tables, if anything is. A deliberate mistake is none of its business.
-    pub(super) fn unsound(&self) -> Option<String> {
+    pub(super) fn contradiction(&self) -> Option<String> {
         let t = &self.tables;
         if t.cfg.tx.fault != LocFault::None {
             return None;
@@ -87,11 +87,11 @@ mod tests {
 
     #[test]
     fn tables_that_contradict_one_another_are_named() {
-        assert_eq!(used().unsound(), None);
+        assert_eq!(used().contradiction(), None);
         let wrong = |breaks: fn(&mut Engine<NvCache>)| {
             let mut engine = used();
             breaks(&mut engine);
-            let why = engine.unsound().unwrap_or_default();
+            let why = engine.contradiction().unwrap_or_default();
             why.rsplit(": ").next().unwrap_or_default().to_owned()
         };
         assert_eq!(wrong(|e| e.tables.window.swap(0, 1)), "the commit order of its window");

@@ -138,13 +138,13 @@ impl Wcb {
         if !order || !fits {
             return Some("its pointers");
         }
-        let twice = |at: &Pointer| (self.head..*at).any(|older| self.is_for(older, entry(*at).line));
+        let twice = |at: Pointer| (self.head..at).any(|older| self.is_for(older, entry(at).line));
         let acknowledged = |at: Pointer| entry(at).acked && (at == self.head_ack || at >= self.head);
         match () {
             () if (self.head_ack..self.tail).any(|at| !self.is_for(at, entry(at).line)) => {
                 Some("the lines of its entries")
             }
-            () if (self.head..self.tail).any(|at| twice(&at)) => Some("two entries of one line that are not sent"),
+            () if (self.head..self.tail).any(twice) => Some("two entries of one line that are not sent"),
             () if (self.head_ack..self.tail).any(acknowledged) => {
                 Some("an acknowledged entry that is kept, or was not sent")
             }

@@ -184,7 +184,7 @@ fn what_was_lost_is_persisted_again_and_nothing_takes_effect_twice() {
     }
 }
 
-/// Each message of a network whose connections always break is lost, and none of one whose connections never do.
+/// What is lost grows with how often connections break; where they never do nothing is lost.
 #[test]
 fn as_many_connections_break_as_are_asked_for() {
     let lost = |broken| {

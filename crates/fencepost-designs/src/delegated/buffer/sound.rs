@@ -25,28 +25,20 @@ impl PersistBuffer {
             () if newest != self.newest_sets => Some("the sets of its newest FENCE"),
             () if fences.iter().copied().ne(0..self.sets.len()) => Some("which pairs of sets are free"),
             () if !in_order => Some("positions of its entries"),
-            () if self.replaced_and_newest().is_some() => Some("an older entry of a line is not superseded"),
+            () if self.replaced_and_newest() => Some("an older entry of a line is not superseded"),
             () => None,
         }
     }
-    /// A line of which an entry counts as the newest although a later one of this buffer has it.
-    fn replaced_and_newest(&self) -> Option<LineAddr> {
-        let line = |kind: &Kind| match kind {
+    /// Whether an entry counts as the newest of its line although a later one of this buffer has that line.
+    fn replaced_and_newest(&self) -> bool {
+        let of = |kind: &Kind| match kind {
             Kind::Persist { line, newness, .. } => Some((*line, *newness)),
             Kind::Fence { .. } => None,
         };
-        let all = || {
-            self.entries
-                .iter()
-                .enumerate()
-                .filter_map(|(i, e)| Some((i, line(&e.kind)?)))
-        };
-        let replaced = |at: usize, of: LineAddr| all().any(|(i, (l, _))| i > at && l == of);
-        let newest = all().filter(|(_, (_, newness))| *newness != Newness::Superseded);
-        newest
-            .map(|(at, (line, _))| (at, line))
-            .find(|(at, line)| replaced(*at, *line))
-            .map(|(_, line)| line)
+        let persists: Vec<_> = self.entries.iter().filter_map(|e| of(&e.kind)).collect();
+        let replaced = |at: usize, line: LineAddr| persists[at + 1..].iter().any(|(later, _)| *later == line);
+        let mut all = persists.iter().enumerate();
+        all.any(|(at, (line, newness))| *newness != Newness::Superseded && replaced(at, *line))
     }
     /// Lines of which it holds the newest bytes.
     pub fn youngest(&self) -> impl Iterator<Item = LineAddr> {
