@@ -6,6 +6,7 @@ use crate::recovery::command::Recover;
 use crate::recovery::deadline::Deadlines;
 use crate::recovery::runner::Runner;
 use crate::recovery::scratch::Scratch;
+use fencepost_contract::explore::is_chosen;
 use fencepost_contract::{Contract, Demands, conform};
 use fencepost_kernel::{Addr, CrashPoint, Image, TraceKind};
 use fencepost_machine::RunReport;
@@ -114,7 +115,7 @@ pub(crate) fn check(
             Some(_) => continue,
             None => None,
         };
-        if is_chosen(done, total, request.points) {
+        if is_chosen(done + 1, total, request.points) {
             found.points += 1;
             let words = recovered(&media, &*design, &report.initial);
             if let Some(why) = runner.run_state(&words, &point)?.failed {
@@ -157,26 +158,4 @@ fn recovered(media: &Image, design: &dyn Design, initial: &Image) -> Vec<(u64, u
         }
     }
     words.into_iter().collect()
-}
-
-/// Whether crash point `n`, counted from 0, is among the `points` of `total` that are looked at: as many as asked for, spread over the run,
-/// its end among them.
-fn is_chosen(n: u64, total: u64, points: u64) -> bool {
-    total <= points || n * points / total != (n + 1) * points / total
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_chosen;
-
-    #[test]
-    fn crash_points_are_spread_and_the_end_is_among_them() {
-        for (total, points) in [(10, 3), (7, 7), (5, 9), (100, 1), (97, 13)] {
-            let chosen: Vec<u64> = (0..total).filter(|n| is_chosen(*n, total, points)).collect();
-            assert_eq!(chosen.len() as u64, points.min(total));
-            assert_eq!(chosen.last(), Some(&(total - 1)));
-            let gaps = chosen.windows(2).map(|w| w[1] - w[0]);
-            assert!(gaps.max().unwrap_or(0) <= total.div_ceil(points), "{chosen:?}");
-        }
-    }
 }

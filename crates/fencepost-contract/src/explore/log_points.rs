@@ -10,7 +10,7 @@ pub(super) fn candidates(log: &PersistLog) -> u64 {
 }
 
 /// Whether the `candidate`-th of `total` crash points (from 1) is one of `budget` evenly spread ones.
-pub(super) fn is_chosen(candidate: u64, total: u64, budget: u64) -> bool {
+pub fn is_chosen(candidate: u64, total: u64, budget: u64) -> bool {
     let chosen_up_to = |c: u64| u128::from(c) * u128::from(budget.min(total)) / u128::from(total.max(1));
     chosen_up_to(candidate) > chosen_up_to(candidate.saturating_sub(1))
 }

@@ -97,6 +97,7 @@ pub use crash_report::{AgainReport, Budget, Report, Verdict};
 pub use edges::Edge;
 pub use enumerate::{Enumerated, enumerate};
 pub use explorer::{Explorer, Replayed};
+pub use log_points::is_chosen;
 pub use memory::{CrashMem, ImageMem, SetupMem};
 pub use on_image::AnyOracle;
 pub use picked::{Moment, Pick, Picked};
