@@ -161,7 +161,7 @@ impl Case {
             initial: Image::default(),
             threads: (0..self.settings.threads).map(body).collect(),
             sites: Rc::from([20; 32]),
-            resident: Vec::new(),
+            resident: Default::default(),
             warm_up: 0,
             record: true,
         };

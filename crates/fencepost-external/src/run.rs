@@ -104,7 +104,7 @@ pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
             initial: log.initial.clone(),
             threads: body::bodies(&translated, dialect),
             sites: body::sites(),
-            resident: resident(log),
+            resident: resident(log).into_iter().collect(),
             warm_up: 0,
             record,
         };

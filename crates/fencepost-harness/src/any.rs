@@ -5,7 +5,7 @@ use crate::threads::{Run, steady_body};
 use fencepost_contract::explore::{
     AnyOracle, CheckError, CrashCheck, Oracle, ProgramRun, RecordError, Recorder, Replayed, Report, Schedule,
 };
-use fencepost_kernel::{HwThread, Image, LineAddr, OpRecord, Program};
+use fencepost_kernel::{HwThread, Image, LineAddr, OpRecord, Program, Span};
 use fencepost_machine::ThreadBody;
 use fencepost_programs::{ProgramError, Settings, Visit, with_program};
 
@@ -17,7 +17,10 @@ pub trait AnyProgram {
     fn initial(&self) -> Result<Image, RecordError>;
     /// What a thread of the simulated machine runs.
     fn body(&self, run: Run, thread: u32) -> ThreadBody;
-    /// Resident data that is in the caches before the run ([`fencepost_machine::Workload::resident`]).
+    /// Data that stays in caches, the hottest first, where the run begins with any of it.
+    fn hottest(&self, run: Run) -> Vec<Span>;
+    /// Resident data that is in the caches before the run ([`fencepost_machine::Workload::resident`]): of the [`hottest`](Self::hottest),
+    /// as much as the cache of the run holds. It depends on nothing else but the number of threads.
     fn resident(&self, run: Run) -> Vec<(HwThread, LineAddr)>;
     /// Recovery and audit of an execution with these operations, sorted by stamp ([`fencepost_kernel::Trace::ops`]), that began
     /// with this memory, as [`AnyProgram::initial`] gives it.
@@ -38,6 +41,12 @@ impl<P: Program> AnyProgram for P {
     }
     fn body(&self, run: Run, thread: u32) -> ThreadBody {
         steady_body(self, run, thread)
+    }
+    fn hottest(&self, run: Run) -> Vec<Span> {
+        match run.warm_up {
+            0 => Vec::new(),
+            _ => Program::resident(self),
+        }
     }
     fn resident(&self, run: Run) -> Vec<(HwThread, LineAddr)> {
         match run.warm_up {

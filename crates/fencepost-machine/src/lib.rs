@@ -51,5 +51,5 @@ mod spec;
 pub use core::{Account, Disorder, Passage, Race, Stalled};
 pub use frontend::{SimMem, ThreadBody};
 pub use hierarchy::StaleBytes;
-pub use machine::{Before, Counters, Machine, RunError, RunReport, Stuck, ThreadReport, Workload};
+pub use machine::{Before, Counters, Machine, Resident, RunError, RunReport, Stuck, ThreadReport, Workload};
 pub use spec::{BusSpec, CacheSpec, CoreSpec, Fences, MachineSpec, MemorySpec, Pipeline, SpecError, StoreOrder};

@@ -47,7 +47,7 @@ fn simulated() -> RunReport {
         initial: recording.initial,
         threads: vec![body(0), body(1)],
         sites: Rc::from([20; 64]),
-        resident: Vec::new(),
+        resident: Default::default(),
         warm_up: 0,
         record: true,
     };

@@ -67,7 +67,7 @@ impl Stage {
             initial: Image::default(),
             threads,
             sites: SITES.into(),
-            resident: Vec::new(),
+            resident: Default::default(),
             warm_up: 0,
             record: true,
         };

@@ -14,7 +14,7 @@ const STRETCH: u32 = units::STRETCH - LINE_BYTES.trailing_zeros();
 const NEAR: usize = 1 << 22;
 
 /// The numbers of pages.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Directory {
     /// For each page of a stretch one more than its number; 0 while it has none.
     tables: [Vec<u32>; STRETCHES],

@@ -25,7 +25,7 @@ const BUSY: u32 = 1;
 /// The same, and this or a larger number, less this one, is the index of the queue of who waits.
 const QUEUE: u32 = 2;
 
-#[derive(Copy, Clone, Default)]
+#[derive(Copy, Clone, Debug, Default)]
 struct Line {
     /// A bit for each core whose private caches may hold the line.
     holders: u64,
@@ -37,7 +37,7 @@ struct Line {
 ///
 /// A snoop goes to every core, but only those that may hold the line have to be asked: a core is noted when a line is
 /// installed there, and forgotten when a snoop finds the line gone.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
     directory: Directory,
     lines: Vec<Line>,

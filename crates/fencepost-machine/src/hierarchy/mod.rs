@@ -55,3 +55,4 @@ pub(crate) use outside::Outside;
 pub(crate) use private::Waiter;
 pub(crate) use state::{Hierarchy, HierarchyCounters, Lookup, ReadFor, Side, Step};
 pub(crate) use tags::{Tags, WayRef};
+pub(crate) use warm::WarmCaches;

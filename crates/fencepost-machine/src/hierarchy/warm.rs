@@ -3,6 +3,7 @@
 //! Warming tags is what simulators do before a timed run. It takes no simulated time, moves nothing on the bus and counts nothing; memory
 //! controllers, queues and designs begin as they are when the machine is switched on. Nothing is dirty yet, so a victim just goes.
 
+use super::lines::Lines;
 use super::state::Hierarchy;
 use super::tags::{Spot, State, Tags};
 use crate::seam::Level;
@@ -18,7 +19,33 @@ fn install(tags: &mut Tags, line: LineAddr, state: State) -> Option<LineAddr> {
     gone
 }
 
+/// Caches as lines that were read leave them, and what the bus knows of those.
+#[derive(Debug)]
+pub(crate) struct WarmCaches {
+    llc: Tags,
+    private: Vec<(Tags, Option<Tags>)>,
+    lines: Lines,
+}
+
 impl Hierarchy {
+    /// What [`Hierarchy::warm`] has made of caches that were empty.
+    pub(crate) fn warm_caches(&self) -> WarmCaches {
+        WarmCaches {
+            llc: self.llc.tags.clone(),
+            private: self.cores.iter().map(|c| (c.l1.clone(), c.l2.clone())).collect(),
+            lines: self.bus.lines.clone(),
+        }
+    }
+    /// The same again, in caches of the same sizes. Only before the first event.
+    pub(crate) fn warm_as(&mut self, warm: &WarmCaches) {
+        debug_assert!(!self.keeps_bytes() && self.cores.len() == warm.private.len());
+        self.llc.tags.clone_from(&warm.llc);
+        for (core, (l1, l2)) in self.cores.iter_mut().zip(&warm.private) {
+            core.l1.clone_from(l1);
+            core.l2.clone_from(l2);
+        }
+        self.bus.lines.clone_from(&warm.lines);
+    }
     /// A core has read `line`, which no other core holds. Only before the first event.
     pub(crate) fn warm(&mut self, core: CoreId, line: LineAddr, data: impl Fn(LineAddr) -> LineData) {
         install(&mut self.llc.tags, line, State::Shared);

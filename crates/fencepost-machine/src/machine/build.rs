@@ -192,9 +192,7 @@ impl Machine {
                 port.controller.record_commands();
             }
         }
-        for (hw_thread, line) in work.resident {
-            hier.warm(spec.core_of(hw_thread), line, |line| sys.line_data(line));
-        }
+        work.resident.warm(&mut hier, spec, |line| sys.line_data(line));
         let rest = Rest {
             hier,
             shape: Shape::new(spec, |kind| design.fence(kind)),

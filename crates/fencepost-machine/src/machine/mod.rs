@@ -11,6 +11,7 @@ mod handle;
 mod hierarchy;
 mod memory;
 mod network;
+mod resident;
 mod run;
 mod run_report;
 mod sleepers;
@@ -22,6 +23,7 @@ mod workload;
 mod world;
 
 pub use compose::Machine;
+pub use resident::Resident;
 pub use run_report::{Before, Counters, RunReport, ThreadReport};
 pub use stuck::Stuck;
 pub use workload::{RunError, Workload};

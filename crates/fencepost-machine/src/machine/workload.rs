@@ -1,9 +1,10 @@
 //! What a run needs, and why it could not start or finish.
 
+use super::resident::Resident;
 use super::stuck::Stuck;
 use crate::frontend::ThreadBody;
 use crate::spec::SpecError;
-use fencepost_kernel::{HwThread, Image, LineAddr, Ps};
+use fencepost_kernel::{Image, Ps};
 use std::rc::Rc;
 
 /// Everything a run needs besides the machine and its design.
@@ -14,9 +15,8 @@ pub struct Workload {
     pub threads: Vec<ThreadBody>,
     /// Instructions of each compute site.
     pub sites: Rc<[u32]>,
-    /// Lines that are in the caches when the run begins (functional warm-up), the one used last at the end, each with the hardware
-    /// thread whose core has read it. No line twice.
-    pub resident: Vec<(HwThread, LineAddr)>,
+    /// What is in the caches when the run begins.
+    pub resident: Resident,
     /// Operations each thread finishes before measurement starts.
     pub warm_up: u64,
     /// Keep the trace and the records of the persist log.

@@ -59,7 +59,7 @@ fn run(threads: Vec<Vec<Next>>) -> (RunReport, Vec<Vec<(u32, u64)>>) {
         initial,
         threads: Vec::new(),
         sites: Rc::from([]),
-        resident: Vec::new(),
+        resident: Default::default(),
         warm_up: 0,
         record: true,
     };

@@ -20,7 +20,7 @@ fn machine(design: impl Design + 'static, times: u64, record: bool) -> Machine {
         initial: Image::default(),
         threads: vec![thread],
         sites: Rc::from(SITES),
-        resident: Vec::new(),
+        resident: Default::default(),
         warm_up: 0,
         record,
     };

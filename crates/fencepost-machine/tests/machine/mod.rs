@@ -6,5 +6,6 @@ mod dataflow;
 mod ends;
 mod fences;
 mod nontemporal;
+mod resident;
 mod seam_hooks;
 mod timing;

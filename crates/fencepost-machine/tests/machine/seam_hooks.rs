@@ -74,7 +74,7 @@ fn run_double(calls: &Calls) -> RunReport {
         initial: Image::default(),
         threads: threads(),
         sites: Rc::from(SITES),
-        resident: Vec::new(),
+        resident: Default::default(),
         warm_up: 0,
         record: true,
     };
@@ -215,7 +215,7 @@ fn a_stuck_machine_says_who_waits_for_whom() {
             m.unlock(dram(0));
         })],
         sites: Rc::from(SITES),
-        resident: Vec::new(),
+        resident: Default::default(),
         warm_up: 0,
         record: false,
     };
@@ -283,7 +283,7 @@ fn a_design_hears_what_enters_the_store_queue_and_gates_loads_apart() {
                 m.load(pm(4096));
             })],
             sites: Rc::from(SITES),
-            resident: Vec::new(),
+            resident: Default::default(),
             warm_up: 0,
             record: false,
         };

@@ -84,7 +84,7 @@ pub(super) fn simulated(machine: &str, sets: &[String], sequence: Sequence) -> R
             initial: Image::default(),
             threads: vec![body(sequence, times)],
             sites: Vec::new().into(),
-            resident: Vec::new(),
+            resident: Default::default(),
             warm_up: 0,
             record: false,
         };

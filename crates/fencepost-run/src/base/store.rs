@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// The folder of claims.
+const CLAIMS: &str = "claims";
+
 /// Ending of files that are being written.
 const PARTIAL: &str = ".fencepost-partial";
 
@@ -33,8 +36,21 @@ pub fn finish_writing() {
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
+    _at_work: Arc<AtWork>,
+}
+
+/// Being at work in a folder, among others.
+#[derive(Debug)]
+struct AtWork {
+    claims: PathBuf,
     /// The folder, with a lock that all who work there share; `None` where the system does not lock folders.
-    _lock: Option<Arc<File>>,
+    _lock: Option<File>,
+}
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        // It stays while others have claims.
+        let _ = fs::remove_dir(&self.claims);
+    }
 }
 impl Store {
     /// Creates the folder if needed, removes what interrupted writes left there if nobody else works in it, and makes sure that the
@@ -46,7 +62,10 @@ impl Store {
         fs::create_dir_all(root).map_err(|e| LabError::file("create folder", root, e))?;
         let store = Store {
             root: root.to_owned(),
-            _lock: shared(root),
+            _at_work: Arc::new(AtWork {
+                claims: root.join(CLAIMS),
+                _lock: shared(root),
+            }),
         };
         store.check_format()?;
         let probe = root.join(format!(".probe.{}{PARTIAL}", unique()));
@@ -63,25 +82,40 @@ impl Store {
         self.root.join(name)
     }
     /// Writes a file completely, then moves it to its name: a process killed at any moment leaves the file whole or
-    /// absent there.
+    /// absent there, and so does the host when its power fails.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), LabError> {
+        self.put(name, bytes, File::sync_data)?;
+        // The new name itself is durable with its folder; systems that cannot sync one lose a file at most.
+        let folder = self.path(name);
+        let _ = File::open(folder.parent().unwrap_or(&self.root)).and_then(|f| f.sync_all());
+        Ok(())
+    }
+    /// The same without waiting for the disk, for what there is much of and what can be made again: a process killed at any moment leaves
+    /// the file whole or absent, but if the power fails, files of the last seconds may be torn or missing, whichever was written first.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_soon(&self, name: &str, bytes: &[u8]) -> Result<(), LabError> {
+        self.put(name, bytes, |_| Ok(()))
+    }
+    fn put(&self, name: &str, bytes: &[u8], sync: fn(&File) -> std::io::Result<()>) -> Result<(), LabError> {
         let _writing = WRITING.read().unwrap_or_else(|e| e.into_inner());
         let target = self.path(name);
         let folder = target.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder).map_err(|e| LabError::file("create folder", folder, e))?;
         let file = target.file_name().unwrap_or_default().to_string_lossy();
         let partial = folder.join(format!(".{file}.{}{PARTIAL}", unique()));
-        let result = write_synced(&partial, bytes).and_then(|()| fs::rename(&partial, &target));
+        let fill = |mut file: File| file.write_all(bytes).and_then(|()| sync(&file));
+        let result = File::create(&partial)
+            .and_then(fill)
+            .and_then(|()| fs::rename(&partial, &target));
         result.map_err(|e| {
             let _ = fs::remove_file(&partial);
             LabError::file("write", &target, e)
-        })?;
-        // The new name itself is durable with its folder; systems that cannot sync one lose a run at most.
-        let _ = File::open(folder).and_then(|f| f.sync_all());
-        Ok(())
+        })
     }
     /// Adds a line to a file in one write, so that lines of several processes do not mix. It may be lost with the power.
     ///
@@ -117,17 +151,17 @@ fn unique() -> String {
 }
 
 /// Shares the folder's lock with others. Who finds itself alone removes what interrupted writes left.
-fn shared(root: &Path) -> Option<Arc<File>> {
+fn shared(root: &Path) -> Option<File> {
     let folder = File::open(root).ok()?;
     if fs4::FileExt::try_lock(&folder).is_ok() {
         for folder in [root.to_owned(), root.join("runs"), root.join("sweeps")] {
             remove_partial(&folder);
         }
-        let _ = fs::remove_dir_all(root.join("claims"));
+        let _ = fs::remove_dir_all(root.join(CLAIMS));
         fs4::FileExt::unlock(&folder).ok()?;
     }
     fs4::FileExt::lock_shared(&folder).ok()?;
-    Some(Arc::new(folder))
+    Some(folder)
 }
 
 fn remove_partial(folder: &Path) {
@@ -138,12 +172,6 @@ fn remove_partial(folder: &Path) {
             let _ = fs::remove_file(entry.path());
         }
     }
-}
-
-fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_data()
 }
 
 #[cfg(test)]

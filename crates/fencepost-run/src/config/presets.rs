@@ -4,9 +4,9 @@ use super::layer::{self, Layer};
 use crate::error::{BadInput, LabError};
 use crate::input;
 use crate::source::{Place, Source};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Every embedded file: path below the project's root, and text.
 pub static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
@@ -135,7 +135,7 @@ impl Gathered {
         if !self.seen.insert(identity.clone()) {
             return Ok(());
         }
-        let layer = layer::parse(&source(self.kind, name).map_err(placed)?)?;
+        let layer = parsed(self.kind, name, placed)?;
         self.open.push(identity);
         for (base, place) in &layer.extends {
             self.gather(&relative(name, base), Some(place))?;
@@ -144,6 +144,23 @@ impl Gathered {
         self.layers.push(layer);
         Ok(())
     }
+}
+
+/// A preset with its settings. Those that are embedded are parsed once: a search resolves tens of thousands of configurations.
+fn parsed(kind: Kind, name: &str, placed: impl Fn(LabError) -> LabError) -> Result<Layer, LabError> {
+    static PARSED: Mutex<BTreeMap<(&str, String), Layer>> = Mutex::new(BTreeMap::new());
+    let read = || -> Result<Layer, LabError> { Ok(layer::parse(&source(kind, name).map_err(placed)?)?) };
+    if is_path(name) {
+        return read();
+    }
+    let key = (kind.folder(), name.to_owned());
+    let known = || PARSED.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(layer) = known().get(&key) {
+        return Ok(layer.clone());
+    }
+    let layer = read()?;
+    known().insert(key, layer.clone());
+    Ok(layer)
 }
 
 /// What makes two names the same file.

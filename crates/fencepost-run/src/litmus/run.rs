@@ -138,7 +138,7 @@ impl<'t> Prepared<'t> {
             initial,
             threads: Vec::new(),
             sites: Rc::from([]),
-            resident: Vec::new(),
+            resident: Default::default(),
             warm_up: 0,
             record: true,
         };

@@ -47,7 +47,7 @@ fn simulate(resolved: &Resolved, design: Box<dyn Design>, record: bool) -> Resul
         initial: Image::default(),
         threads: Vec::new(),
         sites: Vec::new().into(),
-        resident: Vec::new(),
+        resident: Default::default(),
         warm_up: 0,
         record,
     };

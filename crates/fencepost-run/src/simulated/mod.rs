@@ -10,7 +10,9 @@ pub mod outcome;
 pub mod persist_stats;
 pub mod replay_key;
 pub(crate) mod replication;
+mod resident;
 pub mod result;
+mod shelf;
 pub mod simulate;
 pub mod sizes;
 #[cfg(test)]

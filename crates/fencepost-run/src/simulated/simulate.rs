@@ -1,6 +1,7 @@
 //! Building the machine of a resolved request and running it.
 
 use super::initial::initial;
+use super::resident::resident;
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::functional::judge_run;
@@ -190,16 +191,22 @@ fn machine_of(
         cache: resolved.machine.spec.llc.size.0,
         free: size.dram.0,
     };
+    let share = run.cache / processes.number;
+    let begins_with = format!(
+        "{:?} {share} {} {:?}",
+        program.hottest(run),
+        run.threads,
+        processes.apart()
+    );
     let work = Workload {
         initial: initial(resolved, program, size.pm.0)?,
         threads: (0..resolved.threads)
             .map(|t| program.body(run, t % processes.threads_each))
             .collect(),
         sites: sites::costs_of(resolved.program_word(), &resolved.program, &resolved.dialect()).into(),
-        resident: processes.resident(&program.resident(Run {
-            cache: run.cache / processes.number,
-            ..run
-        })),
+        resident: resident(begins_with, run.cache / LINE_BYTES, || {
+            processes.resident(&program.resident(Run { cache: share, ..run }))
+        }),
         warm_up: r.warmup.into(),
         record: recording != Recording::Nothing,
     };

@@ -111,7 +111,7 @@ pub(super) fn run_on(
         initial,
         threads,
         sites: Rc::from([1u32, 20]),
-        resident: Vec::new(),
+        resident: Default::default(),
         warm_up: 0,
         record: true,
     };

@@ -122,7 +122,7 @@ impl Setup {
             initial: Image::default(),
             threads,
             sites: Rc::from([20]),
-            resident: Vec::new(),
+            resident: Default::default(),
             warm_up: 0,
             record: true,
         };

@@ -35,7 +35,7 @@ pub(super) fn run(spec: &MachineSpec, design: impl Design + 'static, threads: Ve
         initial: Image::default(),
         threads,
         sites: Rc::from(SITES),
-        resident: Vec::new(),
+        resident: Default::default(),
         warm_up: 0,
         record: true,
     };

@@ -29,11 +29,13 @@ impl Length {
             Length::Beginning => 25,
         }
     }
-    /// Joint readings judged at once, where so many are at whole length: the shorter the runs, the more.
-    const fn batch(self, whole: usize) -> usize {
+    /// Joint readings judged at once, where a search goes on from so many at whole length: the shorter the runs, the more. Four times
+    /// what one step has, where more are known: at the end of each call threads wait for the last run.
+    const fn batch(self, step: usize) -> usize {
+        let whole = 4 * step;
         match self {
             Length::Whole => whole,
-            Length::Fifth => 3 * whole,
+            Length::Fifth => KEEP * whole,
             Length::Beginning => TRIED * whole,
         }
     }
@@ -63,7 +65,7 @@ pub(super) struct Search<'a, E> {
     pub in_part: HashSet<Taken>,
     /// Joint readings that were judged, at whatever length, or cannot be.
     pub judged: HashSet<Taken>,
-    /// Joint readings asked for at once: they share runs, and run side by side.
+    /// Joint readings at whole length that a step of a search goes on from: they share runs, and run side by side.
     pub batch: usize,
     dice: Stream,
     judge: &'a mut Judge<'a, E>,
@@ -91,7 +93,7 @@ impl<'a, E> Search<'a, E> {
                 new.push(t);
             }
         }
-        for some in new.chunks(self.batch) {
+        for some in new.chunks(Length::Whole.batch(self.batch)) {
             self.judged.extend(some.iter().cloned());
             let judged = (self.judge)(some, Length::Whole)?;
             for (taken, rows) in some.iter().zip(judged) {

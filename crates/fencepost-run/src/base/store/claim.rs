@@ -1,7 +1,7 @@
 //! A claim on one piece of work in a folder that several processes share: a lock that ends with the process that holds it, however
 //! it ends.
 
-use super::Store;
+use super::{CLAIMS, Store};
 use crate::error::LabError;
 use fs4::TryLockError;
 use std::fs::{self, File};
@@ -19,8 +19,6 @@ impl Drop for Claim {
     fn drop(&mut self) {
         // Removed under the lock: who opened the old file meanwhile sees that its name is gone and asks again.
         let _ = fs::remove_file(&self.path);
-        // The last claim takes the folder with it; it is not removed while it has others.
-        let _ = self.path.parent().map(fs::remove_dir);
     }
 }
 
@@ -31,11 +29,11 @@ impl Store {
     /// # Errors
     /// The folder cannot be written.
     pub fn claim(&self, name: &str) -> Result<Option<Claim>, LabError> {
-        let folder = self.path("claims");
+        let folder = self.path(CLAIMS);
         let path = folder.join(name);
         loop {
             match fs::create_dir_all(&folder) {
-                // It was there, and its last claim has taken it away since.
+                // It was there, and who ended has taken it away since.
                 Err(e) if e.kind() == ErrorKind::AlreadyExists && !folder.is_file() => continue,
                 made => made.map_err(|e| LabError::file("create folder", &folder, e))?,
             }
