@@ -16,6 +16,7 @@ use fencepost_run::config::Resolved;
 use fencepost_run::simulate::{build_design, contract_of};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// How a run is checked.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct CheckRequest {
     pub recover: Recover,
     /// Crash points to examine at most, evenly spread.
     pub points: u64,
+    /// After so long no further one is begun.
+    pub time: Option<Duration>,
 }
 
 /// What recovery says of a run's crash points.
@@ -94,6 +97,8 @@ pub(crate) fn check(
         crash: None,
         lost: Vec::new(),
     };
+    let begun = Instant::now();
+    let is_late = || request.time.is_some_and(|time| begun.elapsed() >= time);
     let threads = trace.threads as usize;
     let mut point = CrashPoint {
         begun: vec![0; threads],
@@ -115,7 +120,7 @@ pub(crate) fn check(
             Some(_) => continue,
             None => None,
         };
-        if is_chosen(done + 1, total, request.points) {
+        if is_chosen(done + 1, total, request.points) && !is_late() {
             found.points += 1;
             let words = recovered(&media, &*design, &report.initial);
             if let Some(why) = runner.run_state(&words, &point)?.failed {
@@ -131,7 +136,8 @@ pub(crate) fn check(
         }
     }
     if found.why.is_none() {
-        let flight = in_flight(contract, &loaded.log, report, trace, &mut runner, request.points)?;
+        let more = |states: u64| states < request.points && !is_late();
+        let flight = in_flight(contract, &loaded.log, report, trace, &mut runner, more)?;
         (found.in_flight_states, found.in_flight_complete) = (flight.states, flight.complete);
         if let Some(failed) = flight.failed {
             found.why = Some(format!("with the writes in flight in another order: {}", failed.why));

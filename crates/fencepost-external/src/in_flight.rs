@@ -30,14 +30,14 @@ pub(crate) struct Failed {
     pub(crate) lost: Vec<String>,
 }
 
-/// Runs recovery on these states, so many times at most.
+/// Runs recovery on these states, one after the other while `more` says so of their number.
 pub(crate) fn in_flight(
     contract: ContractKind,
     log: &RecordedLog,
     report: &RunReport,
     trace: &Trace,
     runner: &mut Runner,
-    most: u64,
+    more: impl Fn(u64) -> bool,
 ) -> Result<InFlight, LabError> {
     let mut found = InFlight::default();
     // Hardware transactions are left to their own recovery: which writes of theirs are in flight says nothing by itself.
@@ -46,7 +46,7 @@ pub(crate) fn in_flight(
     }
     let space = Contract::from(contract).space(trace, &report.initial);
     let mut images = Images::new(&space, false);
-    for _ in 0..most {
+    for _ in (0..).take_while(|n| more(*n)) {
         let Next::Run(job) = images.next_image() else { break };
         let answer = runner.run(&job)?;
         images.answer(&job, &answer);
@@ -72,7 +72,9 @@ pub(crate) fn in_flight(
             break;
         }
     }
-    (found.states, found.complete) = (images.progress().covered, images.progress().complete);
+    // States are counted in the last pass of a search; each image that was run is one, at least.
+    let progress = images.progress();
+    (found.states, found.complete) = (progress.covered.max(progress.images.into()), progress.complete);
     Ok(found)
 }
 

@@ -117,6 +117,23 @@ mod tests {
     use super::*;
     use crate::recovery::scratch::Scratch;
 
+    /// An image is one file: a log of several holds what those held.
+    #[test]
+    fn an_image_is_for_a_log_of_one_file() {
+        let scratch = Scratch::new().expect("a folder");
+        let (log, image) = (scratch.path().join("a.log"), scratch.path().join("image"));
+        std::fs::write(&image, [7; 64]).expect("a folder to write to");
+        let loaded = |files: &[&str]| {
+            let file = |(i, name): (usize, &&str)| format!("file {} 4096 {name}\n", i * 4096);
+            let files: String = files.iter().enumerate().map(file).collect();
+            let text = format!("fencepost-log 1\npersistent 0x10000 8192\n{files}0 store pm+8 7\n");
+            std::fs::write(&log, text).expect("a folder to write to");
+            load(&log, 0, Some(&image)).map(|l| l.base.parts.len())
+        };
+        assert_eq!([loaded(&[]).ok(), loaded(&["one"]).ok()], [Some(1), Some(1)]);
+        let why = loaded(&["one", "two"]).expect_err("two files").to_string();
+        assert!(why.contains("several files"), "{why}");
+    }
     #[test]
     fn a_log_whose_memory_is_too_large_is_refused() {
         let scratch = Scratch::new().expect("a folder");

@@ -238,6 +238,42 @@ durable pm+0 : 0=1
             .collect::<Vec<_>>()
             .join("; ")
     }
+    /// What an access depends on stays with the access, whatever fences come before or behind it.
+    #[test]
+    fn dependences_stay_with_their_accesses() {
+        let log = "fencepost-log 1
+0 store pm+0 1
+0 clwb pm+0
+0 sfence
+0 load pm+0
+0 load pm+8 needs 1
+0 store pm+64 1 needs 2
+0 clwb pm+64
+0 rmw 0x1000 1 needs 1 needs 2
+0 store pm+128 1 needs 3
+";
+        for dialect in [
+            dialect(),
+            Dialect {
+                unlock_release: &[Fence::Dmb, Fence::Dmb],
+                lock_acquire: &[Fence::Dmb],
+                ..dialect()
+            },
+        ] {
+            let text = words(log, dialect);
+            let needing: Vec<&str> = text.split("; ").filter(|w| w.contains("needs")).collect();
+            assert_eq!(
+                needing,
+                [
+                    "load pm+0x8 from initial needs 1",
+                    "store pm+0x40 0x1 needs 2",
+                    "rmw 0x1000 0x1 needs 1 needs 2",
+                    "store pm+0x80 0x1 needs 3"
+                ],
+                "{text}"
+            );
+        }
+    }
     #[test]
     fn flushes_fences_and_acknowledgements_are_the_designs() {
         assert_eq!(

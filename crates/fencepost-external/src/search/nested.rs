@@ -243,3 +243,37 @@ impl Base {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Recovery that reached one of two files was recorded with that one: its images have the other as it was in the first.
+    #[test]
+    fn files_that_recovery_left_alone_stay_as_they_were() {
+        let part = |name: &str, offset| Part {
+            name: name.into(),
+            offset,
+            length: 16,
+            length_at: None,
+        };
+        let whole = Base {
+            bytes: [[1; 16], [2; 16]].concat().into(),
+            parts: [part("one", 0), part("two", 16)].into(),
+        };
+        let reached = Base {
+            bytes: [3; 16].into(),
+            parts: [part("one", 0)].into(),
+        };
+        let both = whole.beside(&[(24, 5)], &reached);
+        let file = |name: &str| {
+            let part = both.parts.iter().find(|p| p.name == name).expect("the file");
+            both.bytes[part.offset..part.offset + part.length].to_vec()
+        };
+        assert_eq!((both.parts.len(), file("one")), (2, vec![3; 16]));
+        assert_eq!(file("two"), [vec![2; 8], 5u64.to_le_bytes().to_vec()].concat());
+        // Memory that is one file has nothing beside it.
+        let alone = Base::whole([0; 16].into()).beside(&[(0, 1)], &reached);
+        assert_eq!((alone.bytes, alone.parts.len()), (reached.bytes.clone(), 1));
+    }
+}

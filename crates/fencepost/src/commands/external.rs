@@ -1,6 +1,6 @@
 //! `crash --log FILE`, `replay` of its witnesses, and `run --log FILE`.
 
-use super::shared::jobs;
+use super::shared::{budget, jobs};
 use crate::args::{CrashArgs, RunArgs};
 use crate::ci::Checked;
 use crate::exit::{CLEAN, INCOMPLETE, VIOLATION};
@@ -191,17 +191,19 @@ pub(super) fn replay(id: &str, file: Option<&Path>, out: &Out) -> Result<u8, Lab
     Ok(if r.why.is_some() { VIOLATION } else { CLEAN })
 }
 
-/// Crash points of a log's run that are examined unless --points says otherwise: each is a run of the recovery command.
+/// Crash points of a log's run that are examined unless --points or --budget says otherwise: each is a run of the recovery command.
 const LOGGED_POINTS: u64 = 1_000;
 
 /// Runs a recorded log on a design.
 pub(super) fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
+    let (points, time) = budget(args)?;
     let check = match (args.check, &args.recovery.recover) {
         (false, None) => None,
         (false, Some(_)) => return Err(BadInput::new("--recover belongs to --check").into()),
         (true, _) => Some(CheckRequest {
             recover: args.recovery.recover(ReadsBy::Nobody)?,
-            points: args.points.unwrap_or(LOGGED_POINTS),
+            points: points.unwrap_or(LOGGED_POINTS),
+            time,
         }),
     };
     let found = run_log(&LogRequest {

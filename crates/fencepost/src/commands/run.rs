@@ -1,7 +1,7 @@
 //! `run`.
 
 use super::checked::check_text;
-use super::shared::{is_built, print_table, write_table};
+use super::shared::{budget, is_built, print_table, write_table};
 use crate::args::RunArgs;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::faults;
@@ -11,7 +11,6 @@ use crate::output::Out;
 use crate::progress::{CrashPoints, Waiting};
 use crate::slips::one_only;
 use fencepost_run::config::Resolved;
-use fencepost_run::crash::Budget;
 use fencepost_run::kept::{self, Identity};
 use fencepost_run::persist_stats::{Beside, PersistStats};
 use fencepost_run::request::Request;
@@ -24,7 +23,7 @@ use fencepost_sweep::keep;
 use fencepost_sweep::tables::{self, PersistLog};
 use fencepost_table::Table;
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Runs one program on one design.
 pub(super) fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
@@ -121,21 +120,6 @@ fn something_to_judge(r: &RunResult) -> Result<(), BadInput> {
         r.ops
     );
     Err(BadInput::new(why).hint("give more operations (--ops N), or a program that writes"))
-}
-
-/// Crash points, or a time, that `--points` or `--budget` allow.
-fn budget(args: &RunArgs) -> Result<(Option<u64>, Option<Duration>), BadInput> {
-    let Some(text) = &args.budget else {
-        return Ok((args.points, None));
-    };
-    let nothing = || BadInput::new("a budget of 0 examines nothing").hint("give at least one crash point, or a time");
-    match text.parse().map_err(|e| BadInput::new(format!("{e}")))? {
-        Budget::Unlimited => Ok((None, None)),
-        Budget::States(0) => Err(nothing()),
-        Budget::States(n) => Ok((Some(n), None)),
-        Budget::Time(t) if t.is_zero() => Err(nothing()),
-        Budget::Time(t) => Ok((None, Some(t))),
-    }
 }
 
 /// A note with more.

@@ -1,12 +1,15 @@
 //! What several commands need.
 
+use crate::args::RunArgs;
 use crate::output::print_bytes;
+use fencepost_run::crash::Budget;
 use fencepost_run::store::Store;
 use fencepost_run::{BadInput, LabError};
 use fencepost_table::{Format, Table, TableError};
 use std::io::IsTerminal as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::time::Duration;
 
 /// Runs at a time: as asked, or one per host core.
 pub(super) fn jobs(asked: Option<NonZeroUsize>) -> usize {
@@ -61,4 +64,19 @@ pub(super) fn print_table(table: &Table, format: Format) -> Result<(), LabError>
 /// Writes a table into a folder, under its name and the format's.
 pub(super) fn write_table(store: &Store, name: &str, table: &Table, format: Format) -> Result<(), LabError> {
     store.write(&format!("{name}.{format}"), &table.bytes(format).map_err(unwritten)?)
+}
+
+/// Crash points, or a time, that `--points` or `--budget` allow.
+pub(super) fn budget(args: &RunArgs) -> Result<(Option<u64>, Option<Duration>), BadInput> {
+    let Some(text) = &args.budget else {
+        return Ok((args.points, None));
+    };
+    let nothing = || BadInput::new("a budget of 0 examines nothing").hint("give at least one crash point, or a time");
+    match text.parse().map_err(|e| BadInput::new(format!("{e}")))? {
+        Budget::Unlimited => Ok((None, None)),
+        Budget::States(0) => Err(nothing()),
+        Budget::States(n) => Ok((Some(n), None)),
+        Budget::Time(t) if t.is_zero() => Err(nothing()),
+        Budget::Time(t) => Ok((None, Some(t))),
+    }
 }

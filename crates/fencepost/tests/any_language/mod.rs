@@ -1,5 +1,6 @@
 //! Programs in other languages: recorded, explored, recovered. What needs a tool that is not there skips, and says so.
 
+mod counts;
 mod designs;
 mod instructions;
 mod page;
