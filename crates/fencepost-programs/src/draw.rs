@@ -142,6 +142,8 @@ mod tests {
             assert!(found.abs_diff(percent) <= 1, "{found} percent below {limit}");
         }
         assert_eq!(power_law(5, 1, 20), 0);
+        let drawn: BTreeSet<u64> = (0..DRAWS).map(|i| power_law(rng::hash(&[8, i]), 300, 20)).collect();
+        assert!(drawn.iter().copied().eq(0..300), "every number has its chance");
     }
     #[test]
     fn hot_numbers_are_alike() {

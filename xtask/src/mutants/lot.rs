@@ -82,13 +82,12 @@ fn mutant(m: &Value) -> Option<Mutant> {
     })
 }
 
-/// The same mutants in an order drawn from a seed.
-pub(super) fn shuffled(mut mutants: Vec<Mutant>, seed: u64) -> Vec<Mutant> {
-    let mut dice = Stream::new(seed, "mutants");
-    for i in (1..mutants.len()).rev() {
-        mutants.swap(i, dice.below(i as u64 + 1) as usize);
-    }
-    mutants
+/// The order in which mutants of these keys are drawn with a seed: those first that were `tried`. Where a mutant stands depends on its own
+/// key alone, so that a draw is the same one, as far as its mutants are still there, when sources have changed.
+pub(super) fn order(keys: &[String], seed: u64, tried: impl Fn(&str) -> bool) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by_cached_key(|i| (!tried(&keys[*i]), Stream::new(seed, &keys[*i]).next_u64()));
+    order
 }
 
 #[test]
@@ -105,23 +104,24 @@ fn mutants_are_read_from_the_list() {
 }
 
 #[test]
-fn a_draw_depends_on_its_seed_and_loses_none() {
-    let one = |n: usize| Mutant {
-        krate: String::new(),
-        file: format!("{n}"),
-        what: String::new(),
-        genre: String::new(),
-        piece: Piece {
-            start: (n, 1),
-            end: (n, 2),
-        },
-        by: String::new(),
+fn a_draw_depends_on_its_seed_and_outlives_its_neighbours() {
+    let keys: Vec<String> = (1..50).map(|n| format!("file {n}")).collect();
+    let draw = |keys: &[String], seed, tried: &str| -> Vec<String> {
+        let order = order(keys, seed, |key| key == tried);
+        order.into_iter().map(|i| keys[i].clone()).collect()
     };
-    let list: Vec<Mutant> = (1..50).map(one).collect();
-    let draw = |seed| shuffled(list.clone(), seed);
-    assert_eq!(draw(1), draw(1));
-    assert_ne!(draw(1), draw(2));
-    let mut sorted = draw(1);
-    sorted.sort_by_key(|m| m.piece);
-    assert_eq!(sorted, list);
+    let all = draw(&keys, 1, "");
+    assert_ne!(all, draw(&keys, 2, ""));
+    let mut sorted = all.clone();
+    sorted.sort_by_key(|k| keys.iter().position(|other| other == k));
+    assert_eq!(sorted, keys);
+    // One is gone and one is new: the others stand as they did.
+    let mut changed = keys[1..].to_vec();
+    changed.insert(7, "new".into());
+    let without = |list: &[String]| -> Vec<String> {
+        let stays = |k: &&String| *k != &keys[0] && *k != "new";
+        list.iter().filter(stays).cloned().collect()
+    };
+    assert_eq!(without(&draw(&changed, 1, "")), without(&all));
+    assert_eq!(draw(&keys, 1, &all[20])[0], all[20]);
 }

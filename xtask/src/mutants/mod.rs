@@ -96,18 +96,18 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
 
 /// How many were missed.
 fn draw(options: &Options) -> Result<usize, String> {
-    let (mut drawn, mut totals) = (Vec::new(), Vec::new());
+    let mut store = Store::open(options.seed)?;
+    let (mut drawn, mut keys, mut totals) = (Vec::new(), Vec::new(), Vec::new());
     for krate in &options.krates {
         let all = lot::all(krate)?;
+        let of_all = store::keys(&all)?;
         totals.push(all.len());
-        drawn.extend(
-            lot::shuffled(all, options.seed)
-                .into_iter()
-                .take(options.sample * SPARE),
-        );
+        let order = lot::order(&of_all, options.seed, |key| store.fate(key).is_some());
+        for i in order.into_iter().take(options.sample * SPARE) {
+            drawn.push(all[i].clone());
+            keys.push(of_all[i].clone());
+        }
     }
-    let mut store = Store::open(options.seed)?;
-    let keys = store::keys(&drawn)?;
     let known = (0..drawn.len()).filter_map(|i| match store.fate(&keys[i]) {
         Some(Fate::NotSwitched(why)) => Some((i, why.clone())),
         _ => None,

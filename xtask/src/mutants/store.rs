@@ -3,7 +3,7 @@
 use super::lot::Mutant;
 use crate::sources::root;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -94,14 +94,14 @@ fn read(line: &str) -> Option<(String, Fate)> {
 /// A source cannot be read.
 pub(super) fn keys(mutants: &[Mutant]) -> Result<Vec<String>, String> {
     let mut sources: BTreeMap<&str, String> = BTreeMap::new();
-    let mut keys: Vec<String> = Vec::new();
+    let (mut keys, mut known) = (Vec::new(), BTreeSet::new());
     for m in mutants {
         if !sources.contains_key(m.file.as_str()) {
             let text = fs::read_to_string(root().join(&m.file)).map_err(|e| format!("{}: {e}", m.file))?;
             sources.insert(&m.file, text);
         }
         let key = m.key(&sources[m.file.as_str()]);
-        let again = keys.contains(&key);
+        let again = !known.insert(key.clone());
         keys.push(match again {
             true => format!("{key} | {:?}", m.piece.start),
             false => key,

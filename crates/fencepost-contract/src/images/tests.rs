@@ -270,6 +270,55 @@ fn the_witness_is_as_small_as_brute_force_finds() {
     }
     assert!(found > 10 && smaller > 0 && others > 0, "{found} {smaller} {others}");
 }
+/// Where the effort ends early, what is called the smallest is.
+#[test]
+fn an_effort_that_ends_early_proves_no_more_than_it_tried() {
+    let fails = |image: &Bytes| {
+        let at = |offset: u64| image.get(&fencepost_kernel::Addr::pm(offset).0).copied().unwrap_or(0);
+        at(64) != 0 && at(8) == 0
+    };
+    let mut cut_short = 0;
+    for seed in 0..60 {
+        let log = recorded::parse(&random_log(seed, false)).unwrap();
+        let space = Contract::from(ContractKind::Px86).space(&log.trace, &log.initial);
+        let least = (0..space.points.len()).filter_map(|p| smallest_by_brute_force(&space, p, fails));
+        let Some(least) = least.min() else { continue };
+        let mut search = Images::new(&space, false);
+        let mut failing = std::iter::from_fn(|| match search.next_image() {
+            Next::Run(job) => {
+                search.answer(&job, &survived());
+                Some(job)
+            }
+            Next::Wait | Next::Done => None,
+        });
+        // The last one found is the farthest from the smallest.
+        let job = failing.by_ref().filter(|j| fails(&bytes(j).1)).last();
+        let job = job.expect("brute force has one");
+        for effort in 0.. {
+            let mut left = effort;
+            let run = |j: &ImageJob| {
+                let failed = fails(&bytes(j).1).then(|| "flag without record".to_owned());
+                let answer = Answer {
+                    failed,
+                    ..Answer::default()
+                };
+                left -= i32::from(left > 0);
+                Ok::<_, Infallible>((left > 0).then_some(answer))
+            };
+            let Ok(witness) = find_smallest(&space, &job, "", |_| 0, run);
+            assert!(
+                !witness.smallest || witness.deviating().len() == least,
+                "{seed}, {effort}"
+            );
+            if left > 0 {
+                assert!(witness.smallest, "{seed}, {effort}");
+                break;
+            }
+            cut_short += u32::from(witness.deviating().len() > least);
+        }
+    }
+    assert!(cut_short > 50, "{cut_short}");
+}
 fn smallest_by_brute_force(space: &CrashSpace, point: usize, fails: impl Fn(&Bytes) -> bool) -> Option<usize> {
     let (_, cut) = space.cuts().nth(point).unwrap();
     let graph = &space.graph;

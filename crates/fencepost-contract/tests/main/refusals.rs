@@ -164,6 +164,17 @@ fn a_drained_run_may_not_lose_a_store() {
     assert_eq!((report.reordered, report.example), (0, None));
 }
 
+/// Of a log that gives words by value: the stores before the one whose value became durable have been replaced.
+#[test]
+fn stores_that_a_value_replaces_are_coalesced() {
+    let log = "fencepost-log 1\n0 store pm+0 1\n0 store pm+0 2\n0 store pm+0 3\ndurable pm+0 : 0=3\n";
+    let log = fencepost_contract::recorded::parse(log).unwrap();
+    let report = log
+        .conform(&ContractKind::Px86.into(), fencepost_contract::Demands::default())
+        .unwrap();
+    assert_eq!((report.persisted, report.coalesced, report.pending), (1, 2, 0));
+}
+
 #[test]
 fn a_store_that_overtakes_is_counted_with_an_example() {
     let mut run = idle_run("x=1; y=1");

@@ -241,6 +241,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_a_deliberate_mistake_errs() {
+        let errs = |fault| BroiEntry::new(fault, LeavesSet::Complete).errs();
+        assert!(!errs(BroiFault::None) && errs(BroiFault::SetReadyTooEarly) && errs(BroiFault::ReleasedWhenSent));
+    }
+    #[test]
     fn barriers_that_lie_where_none_can_are_named() {
         let entry = || {
             let mut e = BroiEntry::new(BroiFault::None, LeavesSet::Complete);

@@ -117,6 +117,8 @@ mod tests {
         assert_eq!(items[0].bits, 8 * 590);
         assert_eq!(items[1].bits, 8 * 256);
         assert_eq!(items[2].bits, 28);
+        // What is handed on: two filters of 32 bytes and a register.
+        assert_eq!(items[3].bits, 2 * 256 + 28);
         let literal = DelegatedParams {
             forward: false,
             ..DelegatedParams::default()

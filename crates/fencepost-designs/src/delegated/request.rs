@@ -234,3 +234,17 @@ fn past(epoch: Epoch, line: LineAddr) -> Epoch {
         epoch
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::units::{LINE_BYTES, PM_BASE};
+
+    /// A FENCE behind a conflict on persistent memory begins a later epoch than the accesses of the other core; volatile lines are
+    /// persisted in none.
+    #[test]
+    fn a_fence_leads_behind_an_epoch_that_persists_its_line() {
+        let led = [LineAddr(PM_BASE / LINE_BYTES), LineAddr(1)].map(|line| past(Epoch(3), line));
+        assert_eq!(led, [Epoch(4), Epoch(3)]);
+    }
+}

@@ -227,6 +227,17 @@ mod tests {
             }),
             Some(3)
         );
+        // An atomic is a store to its word, and where it waits for older stores a fence.
+        let atomic = |waits, word| {
+            after(|o, t| {
+                o.atomic(t, 3, Addr(8), waits);
+                o.store(t, 2, Addr(word), false);
+            })
+        };
+        assert_eq!(
+            [atomic(true, 64), atomic(false, 8), atomic(false, 64)],
+            [Some(2), Some(2), None]
+        );
         assert_eq!(
             after(|o, t| {
                 o.load(t, 4, Addr(8));

@@ -3,7 +3,7 @@
 use super::locks::Locks;
 use super::outside::{Outside, Turn};
 use super::shape::Shape;
-use super::state::HardwareThread;
+use super::state::{HardwareThread, Stopped};
 use super::trace_recorder::TraceRecorder;
 use crate::frontend::{Journal, SimMem, Thread, ThreadBody};
 use crate::hierarchy::{Lookup, Tags, Waiter, WayRef};
@@ -341,6 +341,20 @@ fn what_executes_behind_a_fence_is_what_its_execution_says() {
 }
 
 /// Loads that hit and depend on nothing: as many a cycle as the narrower of front end and dispatch lets in.
+/// A thread that says that it stopped for want of room, and has room, was not woken.
+#[test]
+fn dispatch_that_might_go_on_is_asleep() {
+    for order in [StoreOrder::Relaxed, StoreOrder::Tso] {
+        let mut spec = MachineSpec::default();
+        spec.core.store_order = order;
+        let store = body(|m| m.store(at(1), Val::lit(1)));
+        let (mut threads, mut out) = run(&spec, FenceAction::AFTER_STORES, &[], vec![store]);
+        assert_eq!(threads[0].asleep(&mut out), None);
+        threads[0].stopped = Some(Stopped::StoreQueue);
+        assert_eq!(threads[0].asleep(&mut out).as_deref(), Some("dispatch"), "{order:?}");
+    }
+}
+
 #[test]
 fn the_front_end_bounds_what_is_dispatched() {
     let finish = |front_end_width, dispatch_width| {

@@ -29,6 +29,14 @@ fn a_cold_load_takes_the_sum_of_its_path() {
     let slack = Ps(500) + spec.dram.media.t_ck;
     assert!(got >= want && got <= want + slack, "{got} is not {want}");
     assert_eq!(r.counters.memory_reads, [1, 0]);
+    // A stall is charged to what the oldest load waits for in the end: memory, although the caches were asked first.
+    let media = &spec.dram.media;
+    let in_memory = spec.dram.controller.static_latency + media.t_rcd + media.t_cl + media.t_burst;
+    let [caches, memory] = [Cause::LoadCache, Cause::LoadMemory].map(|c| r.hw_threads[0].account.stalled(c));
+    assert!(
+        memory >= in_memory && caches == Ps::ZERO,
+        "{memory} of {got} for memory, {caches} for caches"
+    );
 }
 
 #[test]

@@ -196,6 +196,23 @@ mod tests {
     use super::*;
     use crate::front::plain::Plain;
 
+    /// Objects, the command as it is received and the reply have room of their own, whatever the value's size; of the next thread, too.
+    #[test]
+    fn areas_do_not_overlap() {
+        for words in [1, 2, 6, 100] {
+            let mut layout = Layout::default();
+            let resp = Resp::new(&mut layout, 2, words);
+            let (object, bytes) = (BYTES + KEY_BYTES.max(words * 8), words * 8);
+            let of_thread = |thread| {
+                let objects = (0..3).map(move |i| (resp.object(thread, i).0, object));
+                let query = (resp.query(thread).0, SIGNS + KEY_BYTES + bytes);
+                objects.chain([query, (resp.reply(thread).0, HEAD + bytes)])
+            };
+            let all: Vec<(u64, u64)> = (0..2).flat_map(of_thread).collect();
+            assert!(all.windows(2).all(|w| w[0].0 + w[0].1 <= w[1].0), "{words}: {all:?}");
+        }
+    }
+
     #[test]
     fn a_command_is_parsed_as_it_was_sent() {
         let resp = Resp::new(&mut Layout::default(), 2, 6);

@@ -350,19 +350,20 @@ mod tests {
 
     #[test]
     fn a_range_that_overlaps_begins_in_a_line_in_use_and_ends_in_the_next() {
-        let params = RandomParams {
-            lines: 6,
-            released_early: 0,
-            overlaps: 100,
-            ..RandomParams::default()
-        };
-        let plan = Plan {
+        let with = |overlaps| Plan {
             seed: 1,
-            params,
+            params: RandomParams {
+                lines: 6,
+                released_early: 0,
+                overlaps,
+                ..RandomParams::default()
+            },
             honours: None,
             persistent: Addr::pm(64),
             volatile: Addr(0),
         };
+        assert!((0..2000).all(|k| with(0).overlapping(k % 3, k).is_none()));
+        let plan = with(100);
         let mut begun = std::collections::BTreeSet::new();
         for k in 0..200 {
             let range = plan.overlapping(k % 3, k).expect("a range, as every operation has one");

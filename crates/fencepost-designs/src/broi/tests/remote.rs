@@ -192,8 +192,10 @@ fn barrier_index_registers_bound_what_is_sent() {
     }
     b.all_arrive();
     assert_eq!(b.cx.writes.len(), 3);
-    let why = b.design.explain(HwThread(0));
-    assert!(why.is_some_and(|w| w.contains("persist buffer 0 holds 7 entries")));
+    let why = b.design.explain(HwThread(0)).expect("it waits");
+    for what in ["persist buffer 0 holds 7 entries", "waits for a barrier index register"] {
+        assert!(why.contains(what), "{why}");
+    }
     b.one_durable();
     assert_eq!(b.cx.writes.len(), 4);
     assert_eq!(b.design.outgoing[PortId(0).index()].units(), 3);

@@ -3,13 +3,21 @@
 use crate::broi::example::{bank_parallel, line, memory};
 use crate::broi::{BarrierScope, BroiParams, BroiScheduler, HandOver};
 use crate::testkit::Scheduled;
-use fencepost_kernel::{LineData, Ps, WriteCause};
+use fencepost_kernel::{Addr, LineData, Ps, WriteCause};
 use fencepost_machine::memory::{MemEvent, Scheduler as _};
 use fencepost_machine::seam::{Epoch, Write, WriteId};
 
 fn push(memory: &mut Scheduled<BroiScheduler>, now: Ps, id: u64, (entry, set): (u8, u64), (bank, row): (u64, u64)) {
     let sent = memory.push(now, WriteId(id), (entry, Epoch(set)), line(bank, row));
     sent.expect("a free unit");
+}
+
+/// Rows of 32 lines lie over eight banks in turn, from the beginning of persistent memory on.
+#[test]
+fn lines_of_the_example_lie_where_the_medium_has_their_bank_and_row() {
+    let first = Addr::pm(0).line().0;
+    let at = [(0, 0), (1, 0), (7, 0), (0, 1), (3, 2)].map(|(bank, row)| line(bank, row).0 - first);
+    assert_eq!(at, [0, 32, 7 * 32, 8 * 32, 19 * 32]);
 }
 
 /// A barrier orders its own entry only; read as a barrier for all, nothing is scheduled before everything that was scheduled is

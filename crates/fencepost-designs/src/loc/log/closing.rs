@@ -154,3 +154,27 @@ fn records(tables: &Tables, first_name: u32) -> Vec<Record> {
     }
     records
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A window is in the log once nothing of it waits for a place, its records have been put together, and all of those are durable.
+    #[test]
+    fn a_window_is_durable_when_nothing_of_it_is_left() {
+        let block = Todo {
+            key: 1,
+            line: LineAddr(1),
+            last: true,
+        };
+        for (waiting, put_together, left) in [(0, true, 0), (1, true, 0), (0, false, 0), (0, true, 1), (1, false, 2)] {
+            let closing = Closing {
+                todo: std::iter::repeat_n(block, waiting).collect(),
+                records_out: put_together,
+                records_left: left,
+                ..Closing::default()
+            };
+            assert_eq!(closing.all_durable(), (waiting, put_together, left) == (0, true, 0));
+        }
+    }
+}
