@@ -26,8 +26,8 @@ fn value(line: &str) -> &str {
     line.split_once(" # ").map_or(line, |(value, _)| value)
 }
 
-/// Keeps a run: what it cost, its configuration, and last its result, with which it is finished. The disk is not waited for: that would
-/// take longer than a short run, and a run that the power took is known and made again.
+/// Keeps a run: what it cost, its configuration, and last its result, with which it is finished. The disk is not waited for: that took
+/// as long as a short run, and a run that the power took is known and made again.
 ///
 /// # Errors
 /// The folder cannot be written.

@@ -284,15 +284,15 @@ fn an_effort_that_ends_early_proves_no_more_than_it_tried() {
         let least = (0..space.points.len()).filter_map(|p| smallest_by_brute_force(&space, p, fails));
         let Some(least) = least.min() else { continue };
         let mut search = Images::new(&space, false);
-        let mut failing = std::iter::from_fn(|| match search.next_image() {
+        let handed_out = std::iter::from_fn(|| match search.next_image() {
             Next::Run(job) => {
                 search.answer(&job, &survived());
                 Some(job)
             }
             Next::Wait | Next::Done => None,
         });
-        // The last one found is the farthest from the smallest.
-        let job = failing.by_ref().filter(|j| fails(&bytes(j).1)).last();
+        // One that is found late: the first ones deviate least.
+        let job = handed_out.filter(|j| fails(&bytes(j).1)).last();
         let job = job.expect("brute force has one");
         for effort in 0.. {
             let mut left = effort;

@@ -14,8 +14,7 @@ fn six_lines() -> String {
 fn a_checked_log_counts_its_crash_points() {
     let f = Folder::new("points");
     let log = f.write("a.log", &six_lines());
-    let run = |audit: &str, more: &[&str]| {
-        let recover = format!("{audit} #");
+    let run = |recover: &str, more: &[&str]| {
         let args = [
             "run",
             "--log",
@@ -26,7 +25,7 @@ fn a_checked_log_counts_its_crash_points() {
             "pwq",
             "--check",
             "--recover",
-            &recover,
+            recover,
         ];
         json(&[&args[..], more].concat())
     };
@@ -49,20 +48,7 @@ fn a_checked_log_counts_its_crash_points() {
         "audit.sh",
         "byte() { od -An -tu1 -j$1 -N1 \"$2\" | tr -d ' '; }\ntest $(byte 256 $1) = 0 || test $(byte 192 $1) = 1\n",
     );
-    let recover = format!("sh {audit}");
-    let args = [
-        "run",
-        "--log",
-        &log,
-        "-d",
-        "x86-adr",
-        "--media",
-        "pwq",
-        "--check",
-        "--recover",
-        &recover,
-    ];
-    let (status, found) = json(&args);
+    let (status, found) = run(&format!("sh {audit}"), &[]);
     let check = &found["check"];
     assert_eq!(
         (status, &check["event"], &check["points"]),
