@@ -305,6 +305,7 @@ fn finished_runs_are_not_repeated_and_errors_keep_what_finished() {
         jobs: 1,
         resolve: &resolve,
         run: &run,
+        shares: &String::clone,
         progress: &|_, _: Step| {},
     };
     for bad in ["broken", "panics"] {

@@ -106,6 +106,10 @@ impl Resolved {
     pub fn program_word(&self) -> &'static str {
         self.about.name
     }
+    /// Name of the memory that the program begins with: runs of equal names begin with the same one, which the first of them makes.
+    pub fn first_memory(&self) -> String {
+        format!("{} {:?}", self.about.name, self.program.of_setup())
+    }
     /// Sizes of the machine that designs follow.
     pub fn shape(&self) -> MachineShape {
         shape(&self.machine)

@@ -30,13 +30,8 @@ static SHELF: Mutex<Shelf<First>> = Mutex::new(Shelf::new());
 /// Memory before the first operation of a run; `bytes` of it are persistent.
 pub(super) fn initial(resolved: &Resolved, program: &dyn AnyProgram, bytes: u64) -> Result<Image, LabError> {
     // A fault that is planted for this thread may break the set-up, too.
-    let (word, settings, faults) = (resolved.program_word(), resolved.program.of_setup(), fault::current());
-    let made = Shelf::of(
-        &SHELF,
-        format!("{word} {settings:?} {:?}", faults.names()),
-        bytes,
-        bound(),
-    );
+    let name = format!("{} {:?}", resolved.first_memory(), fault::current().names());
+    let made = Shelf::of(&SHELF, name, bytes, bound());
     let make = || program.initial().map(Image::freeze).map_err(|e| e.to_string());
     match made.get_or_init(make) {
         Ok(snapshot) => Ok(snapshot.image()),

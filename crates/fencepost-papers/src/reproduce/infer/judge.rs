@@ -19,8 +19,8 @@ use fencepost_run::request::Request;
 use fencepost_run::result::RunResult;
 use fencepost_run::run::identified;
 use fencepost_run::store::Store;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 /// Runs elsewhere what is asked for, and keeps it in the folder.
 pub type Ahead<'a> = &'a dyn Fn(&[Request]) -> Result<(), LabError>;
@@ -108,15 +108,14 @@ impl Simulation<'_> {
         let ready = self.resolve(plans.iter().flat_map(|p| &p.1));
         let keyed: Vec<Option<Keyed>> = plans.iter().map(|p| self.keyed(&p.1)).collect();
         let mut missing: Vec<Job> = Vec::new();
-        let mut keys: Vec<String> = Vec::new();
+        let mut keys: HashSet<&str> = HashSet::new();
         for (key, job) in keyed.iter().flatten().flatten() {
-            if !self.known.contains_key(key) && !keys.contains(key) {
+            if !self.known.contains_key(key) && keys.insert(key) {
                 let cell = Cell {
                     choice: key.clone(),
                     ..job.cell.clone()
                 };
                 missing.push(Job { cell, ..job.clone() });
-                keys.push(key.clone());
             }
         }
         // What takes long begins first, so that no thread is left alone with it.
@@ -131,6 +130,7 @@ impl Simulation<'_> {
                 None => identified(&job.request),
             },
             run: &fencepost_run::run::run_resolved,
+            shares: &Resolved::first_memory,
             progress: self.progress,
         }
         .execute(&missing)?;
