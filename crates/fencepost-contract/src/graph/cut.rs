@@ -1,7 +1,7 @@
 //! Cuts: sets of crash states, as what is known to be in and what is known to be out.
 
 use super::persist::{Grain, LocationId, NodeId, PersistGraph};
-use fencepost_kernel::Image;
+use fencepost_kernel::{Addr, Image};
 
 /// A set of crash states: all closed sets that contain every node that is *in* and no node that is *out*.
 ///
@@ -144,6 +144,19 @@ impl PersistGraph {
     /// Memory after a crash in the cut's smallest state: everything in, nothing else.
     pub fn smallest_image(&self, cut: &Cut) -> Image {
         self.image_of(|n| cut.is_in(n))
+    }
+    /// The aligned word at `at` in that memory, for whoever needs few of them.
+    pub fn smallest_word(&self, cut: &Cut, at: Addr) -> u64 {
+        let newest = |at: Addr| {
+            let location = self.location(at)?;
+            let (durable, _) = cut.bounds(self, location);
+            Some(self.versions(location)[..durable].last()?.value)
+        };
+        let value = |at: Addr| newest(at).unwrap_or_else(|| self.initial_value(at));
+        match self.grain() {
+            Grain::Byte => (0..8).fold(0, |word, i| word | value(Addr(at.0 + i)) << (8 * i)),
+            Grain::Word | Grain::Line => value(at),
+        }
     }
     /// Memory after a crash in the cut's largest state: everything but what is out.
     pub fn largest_image(&self, cut: &Cut) -> Image {

@@ -144,6 +144,7 @@ fn a_torn_word_may_mix_bytes_of_old_and_new() {
     let mut torn = cut.clone();
     space.graph.include(&mut torn, space.graph.versions(high)[0].node);
     assert_eq!(space.graph.smallest_image(&torn).word(X), 0x0100);
+    assert_eq!(space.graph.smallest_word(&torn, X), 0x0100);
     assert_eq!(space.graph.largest_image(&torn).word(X), 0x0102);
 }
 

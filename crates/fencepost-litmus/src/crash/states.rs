@@ -13,22 +13,21 @@ pub(super) fn of_trace(layout: &Layout, trace: &Trace, contract: &Contract, into
     }
     let space = contract.space(trace, &initial);
     for (_, cut) in space.cuts() {
-        closed_sets(&space.graph, &cut, &mut |state| {
-            let image = space.graph.smallest_image(state);
-            into.insert(layout.persistent().map(|w| image.word(w.addr)).collect());
+        closed_sets(&space.graph, cut, &mut |state| {
+            let words = layout.persistent();
+            into.insert(words.map(|w| space.graph.smallest_word(state, w.addr)).collect());
         });
     }
 }
 
 /// Calls `visit` with every closed set of the cut, as the cut narrowed to one state (barriers as low as possible).
-fn closed_sets(graph: &PersistGraph, cut: &Cut, visit: &mut impl FnMut(&Cut)) {
-    let Some(node) = cut.free_nodes(graph).find(|n| !graph.is_barrier(*n)) else {
-        return visit(cut);
-    };
-    let mut with = cut.clone();
-    graph.include(&mut with, node);
-    closed_sets(graph, &with, visit);
-    let mut without = cut.clone();
-    graph.exclude(&mut without, node);
-    closed_sets(graph, &without, visit);
+fn closed_sets(graph: &PersistGraph, mut cut: Cut, visit: &mut impl FnMut(&Cut)) {
+    let next = |cut: &Cut| cut.free_nodes(graph).find(|n| !graph.is_barrier(*n));
+    while let Some(node) = next(&cut) {
+        let mut with = cut.clone();
+        graph.include(&mut with, node);
+        closed_sets(graph, with, visit);
+        graph.exclude(&mut cut, node);
+    }
+    visit(&cut);
 }

@@ -26,11 +26,13 @@ use crate::config::Resolved;
 use crate::error::LabError;
 use crate::request::Request;
 use crate::simulate::contract_of;
+use fencepost_contract::ContractKind;
 use fencepost_designs::DesignInfo;
 use fencepost_designs::info::Values;
 use fencepost_litmus::{Judge, Model, Outcome, Program, crash};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 
 /// Media that differ in latency and in where writes are durable.
 const MEDIA: [&str; 3] = ["pcm", "ddr3-1600", "pwq"];
@@ -98,6 +100,15 @@ pub struct Shown {
     pub violations: Vec<String>,
 }
 
+/// A test for several designs: what models and contracts allow of it is found once for all of them.
+pub struct Subject<'p> {
+    program: &'p Program<'p>,
+    allowed: RefCell<HashMap<(bool, ContractKind), Allowed>>,
+}
+
+/// Final states, and crash states where the contract speaks of them; or why nobody can say.
+type Allowed = Result<(Coverage, Option<Coverage>), String>;
+
 /// A test cannot run on machines, or not on this one.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
@@ -157,7 +168,8 @@ fn home(info: &DesignInfo) -> &'static str {
 ///
 /// # Errors
 /// Why it cannot run.
-pub fn sweep(program: &Program<'_>, info: &'static DesignInfo, sweep: &Sweep) -> Result<Shown, Refused> {
+pub fn sweep(subject: &Subject<'_>, info: &'static DesignInfo, sweep: &Sweep) -> Result<Shown, Refused> {
+    let program = subject.program;
     if let Some(why) = way::unsupported(program) {
         return Err(Refused::Unsupported(why.into()));
     }
@@ -170,7 +182,7 @@ pub fn sweep(program: &Program<'_>, info: &'static DesignInfo, sweep: &Sweep) ->
             "{threads} threads, {hw_threads} hardware threads"
         )));
     }
-    let (mut visible, mut crash) = allowed(program, first).map_err(Refused::Unsupported)?;
+    let (mut visible, mut crash) = subject.allowed(first).map_err(Refused::Unsupported)?;
     let prepared = Prepared::new(program);
     let mut violations = Vec::new();
     let (mut finals, mut crashes) = (BTreeSet::new(), BTreeSet::new());
@@ -259,16 +271,32 @@ impl Coverage {
     }
 }
 
-/// What the cores and the design may show.
-fn allowed(program: &Program<'_>, resolved: &Resolved) -> Result<(Coverage, Option<Coverage>), String> {
-    let tso = resolved.environment().tso;
+impl<'p> Subject<'p> {
+    /// A test of which nothing is known yet.
+    pub fn new(program: &'p Program<'p>) -> Subject<'p> {
+        Subject {
+            program,
+            allowed: RefCell::default(),
+        }
+    }
+    /// What the cores and the design of a machine may show.
+    fn allowed(&self, resolved: &Resolved) -> Allowed {
+        let (tso, contract) = (resolved.environment().tso, contract_of(resolved));
+        let mut known = self.allowed.borrow_mut();
+        let allowed = known.entry((tso, contract));
+        allowed
+            .or_insert_with(|| allowed_of(self.program, tso, contract))
+            .clone()
+    }
+}
+
+fn allowed_of(program: &Program<'_>, tso: bool, contract: ContractKind) -> Allowed {
     let model = if tso { Model::Tso } else { Model::Armv7Mca };
     let outcome = Outcome::of_program(program, model).map_err(|e| e.to_string())?;
     let visible = Coverage::of(model.name(), outcome.states.into_iter().map(|s| s.0).collect());
-    let kind = contract_of(resolved);
-    let x86 = kind.row().by_flush;
-    let crash = match crash::crash(program, kind) {
-        Ok(crash) if tso || !x86 => Some(Coverage::of(Judge::Contract(kind).name(), crash.states)),
+    let x86 = contract.row().by_flush;
+    let crash = match crash::crash(program, contract) {
+        Ok(crash) if tso || !x86 => Some(Coverage::of(Judge::Contract(contract).name(), crash.states)),
         _ => None,
     };
     Ok((visible, crash))

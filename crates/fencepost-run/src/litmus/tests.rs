@@ -1,6 +1,6 @@
 //! Tests on machines: what is shown is allowed, much of it is shown, and broken rules are noticed.
 
-use super::{Shown, State, Sweep, sweep, switched_off};
+use super::{Shown, State, Subject, Sweep, sweep, switched_off};
 use crate::designs;
 use fencepost_designs::DesignInfo;
 use fencepost_kernel::{Stream, fault};
@@ -32,7 +32,7 @@ fn read(path: &str) -> Test {
 fn on(path: &str, info: &'static DesignInfo, tried: &Sweep) -> Shown {
     let test = read(path);
     let program = Program::new(&test).unwrap();
-    sweep(&program, info, tried).unwrap_or_else(|e| panic!("{} on {}: {e}", test.name, info.name))
+    sweep(&Subject::new(&program), info, tried).unwrap_or_else(|e| panic!("{} on {}: {e}", test.name, info.name))
 }
 
 const SB: &str = "../litmus/X86/SB+pos.litmus";
@@ -51,9 +51,12 @@ const P16: &str = "../litmus/persistency/P16.litmus";
 
 #[test]
 fn no_design_shows_what_is_not_allowed_and_each_shows_something() {
-    for info in designs() {
-        for text in [SB, SB_FENCED, MP, MP_ADDR, LB, ISA2, IRIW, P05, P07, P13] {
-            let shown = on(text, info, &seeds(8));
+    for text in [SB, SB_FENCED, MP, MP_ADDR, LB, ISA2, IRIW, P05, P07, P13] {
+        let test = read(text);
+        let program = Program::new(&test).unwrap();
+        let subject = Subject::new(&program);
+        for info in designs() {
+            let shown = sweep(&subject, info, &seeds(8)).unwrap_or_else(|e| panic!("{text} on {}: {e}", info.name));
             if shown.sound {
                 assert!(shown.violations.is_empty(), "{}: {:?}", info.name, shown.violations);
             }
@@ -94,7 +97,7 @@ fn a_broken_rule_is_noticed() {
     ] {
         let test = read(text);
         let program = Program::new(&test).unwrap();
-        let (swept, _) = fault::with(name, || sweep(&program, design(info), &seeds(100)));
+        let (swept, _) = fault::with(name, || sweep(&Subject::new(&program), design(info), &seeds(100)));
         let noticed = swept.unwrap_err().to_string();
         assert!(noticed.contains("breaks program order"), "{name}: {noticed}");
     }
@@ -132,7 +135,7 @@ fn a_broken_promise_is_noticed() {
 fn rules_of(path: &str, info: &'static DesignInfo, tried: &Sweep, state: State) -> Vec<String> {
     let test = read(path);
     let program = Program::new(&test).unwrap();
-    let unseen = sweep(&program, info, tried).unwrap().unseen();
+    let unseen = sweep(&Subject::new(&program), info, tried).unwrap().unseen();
     assert!(unseen.contains(&state), "{}: {unseen:?}", test.name);
     let explained = switched_off(&program, info, tried, BTreeSet::from([state.clone()])).unwrap();
     let [explained] = &explained[..] else {
@@ -174,7 +177,7 @@ fn what_only_a_set_of_rules_forbids_is_shown_without_all_of_them_and_not_without
         let _off = fault::Faults::named(off.iter().map(String::as_str)).enter();
         let test = read(P02);
         let program = Program::new(&test).unwrap();
-        let shown = sweep(&program, info, &tried).map(|s| !s.unseen().contains(&state));
+        let shown = sweep(&Subject::new(&program), info, &tried).map(|s| !s.unseen().contains(&state));
         assert!(!shown.unwrap_or(false), "shown with {} on", found[left_on]);
     }
 }
@@ -198,7 +201,7 @@ fn stores_past_the_caches_to_volatile_memory_are_seen() {
     let test = parse(text).unwrap();
     let program = Program::new(&test).unwrap();
     for name in ["x86-adr", "delegated", "so-adr"] {
-        let shown = sweep(&program, design(name), &seeds(60)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let shown = sweep(&Subject::new(&program), design(name), &seeds(60)).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!((shown.visible.shown, shown.violations.len()), (2, 0), "{name}");
     }
 }
@@ -208,6 +211,6 @@ fn tests_that_no_machine_runs_are_refused_with_the_reason() {
     let text = "AArch64 X\n{ 0:X1=x; }\nP0;\n LDXR W0,[X1];\n STXR W2,W0,[X1];\nexists (0:X2=0)";
     let test = parse(text).unwrap();
     let program = Program::new(&test).unwrap();
-    let refused = sweep(&program, design("delegated"), &seeds(1)).unwrap_err();
+    let refused = sweep(&Subject::new(&program), design("delegated"), &seeds(1)).unwrap_err();
     assert!(refused.to_string().contains("exclusive"), "{refused}");
 }

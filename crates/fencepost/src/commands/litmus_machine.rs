@@ -5,7 +5,7 @@ use crate::exit::{CLEAN, VIOLATION};
 use crate::output::Out;
 use fencepost_litmus::{Program, parse};
 use fencepost_run::litmus::files::{self, LARGEST, each};
-use fencepost_run::litmus::{Coverage, Explained, Refused, Rule, Shown, State, Sweep, sweep, switched_off};
+use fencepost_run::litmus::{Coverage, Explained, Refused, Rule, Shown, State, Subject, Sweep, sweep, switched_off};
 use fencepost_run::{BadInput, DesignInfo, LabError, designs, input};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -87,9 +87,10 @@ fn of_file(file: &Path, infos: &[&'static DesignInfo], tried: &Sweep, rules: boo
         Ok(program) => program,
         Err(e) => return vec![skipped(Some(test.name.clone()), e.to_string())],
     };
+    let subject = Subject::new(&program);
     let one = |info: &&'static DesignInfo| {
         let run = || -> Result<Record, Refused> {
-            let shown = sweep(&program, info, tried)?;
+            let shown = sweep(&subject, info, tried)?;
             let unseen = shown.unseen();
             let (mut found, mut no_rule) = (Vec::new(), Vec::new());
             if rules && !unseen.is_empty() {

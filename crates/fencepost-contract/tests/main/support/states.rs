@@ -25,6 +25,8 @@ pub(crate) fn crash_states(shape: &Shape, trace: &Trace, contract: &Contract, in
         for_each_state(&space.graph, &cut, &mut |state| {
             let image = space.graph.smallest_image(state);
             let memory: Vec<u64> = (0..shape.locations.len()).map(|l| image.word(shape.addr(l))).collect();
+            let alone = |l| space.graph.smallest_word(state, shape.addr(l));
+            assert!((0..memory.len()).map(alone).eq(memory.iter().copied()));
             into.insert(shape.show(&memory));
         });
     }
