@@ -1,8 +1,8 @@
 //! `mutants --crate C[,C] --sample N --seed S [--jobs J] [--minutes M] [--again] [--build] [--no-net]`: small changes of a crate drawn by lot, and who catches which.
 //!
 //! `cargo mutants` names every mutant; the draw is planted behind switches in a copy of the workspace, which is built once, and each mutant
-//! then runs by itself: the list of user commands first, then single tests of the crate and of those that run whole programs, then a piece of
-//! the net, until one of them catches it.
+//! then runs by itself: the list of user commands first, then single tests of the crate and of those that run whole programs, the battery of
+//! each design, then a piece of the net, until one of them catches it.
 //! What was tried is kept in `target/mutants`; the same call goes on where it was stopped or where its minutes were over, `--again` tries once more what was missed, `--build` only builds, and `--no-net` leaves the nets out, which take minutes for each mutant that is missed.
 //! The report is by file. Mutants of which [`mutant_report::equivalents`] argues that nobody can tell them from the original count by themselves.
 
@@ -125,6 +125,7 @@ fn draw(options: &Options) -> Result<usize, String> {
     let folder = crate::sources::root();
     let mut takes = Takes::open(&built.fencepost)?;
     let (commands, _) = nets::timed(nets::commands(&built, &folder)?, &mut takes, options.jobs)?;
+    let (batteries, _) = nets::timed(nets::batteries(&built, &folder), &mut takes, options.jobs)?;
     let net = match options.no_net {
         true => Vec::new(),
         false => nets::timed(nets::net(&built, &folder), &mut takes, options.jobs)?.0,
@@ -135,7 +136,7 @@ fn draw(options: &Options) -> Result<usize, String> {
         left_out.iter().for_each(|t| println!("left out, {t}"));
         let own = |i: &usize| drawn[*i].krate == *krate && !out.contains_key(i);
         let chosen: Vec<usize> = (0..drawn.len()).filter(own).take(options.sample).collect();
-        let nets = [&commands, &tests, &net];
+        let nets = [&commands, &tests, &batteries, &net];
         each(&chosen, options.jobs, |i| {
             let known = store.lock().map_err(|e| e.to_string())?.fate(&keys[i]).cloned();
             match known {

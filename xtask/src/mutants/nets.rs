@@ -168,9 +168,22 @@ fn listed(program: &Path, folder: &Path) -> Result<Vec<String>, String> {
 /// Random runs of each design.
 const RUNS: &str = "500";
 
+/// The battery of each design by itself: of all of them together it takes too long to be asked about one mutant.
+pub(super) fn batteries(built: &Built, folder: &Path) -> Vec<Check> {
+    let battery = |name: &str| task(built, folder, &["battery", "--design", name]);
+    fencepost_battery::net::design_names().map(battery).collect()
+}
+
 /// The explorer against brute force, and a piece of the net for each design: those that reach a mutant are asked about it.
 pub(super) fn net(built: &Built, folder: &Path) -> Vec<Check> {
-    let check = |args: &[&str]| Check {
+    let explorer = task(built, folder, &["explorer", "--programs", "1000", "--seed", "5"]);
+    let net = |name: &str| task(built, folder, &["net", "--design", name, "--runs", RUNS, "--seed", "5"]);
+    let nets = fencepost_battery::net::design_names().map(net);
+    std::iter::once(explorer).chain(nets).collect()
+}
+
+fn task(built: &Built, folder: &Path, args: &[&str]) -> Check {
+    Check {
         name: format!("xtask {}", args.join(" ")),
         program: built.xtask.clone(),
         args: args.iter().map(|a| (*a).to_owned()).collect(),
@@ -179,11 +192,7 @@ pub(super) fn net(built: &Built, folder: &Path) -> Vec<Check> {
         takes: Duration::ZERO,
         most: TOO_LONG,
         reaches: BTreeSet::new(),
-    };
-    let explorer = check(&["explorer", "--programs", "1000", "--seed", "5"]);
-    let net = |name: &str| check(&["net", "--design", name, "--runs", RUNS, "--seed", "5"]);
-    let nets = fencepost_battery::net::design_names().map(net);
-    std::iter::once(explorer).chain(nets).collect()
+    }
 }
 
 /// The checks, cheapest first, with what each takes without a mutant; and those that were left out, with the reason.
