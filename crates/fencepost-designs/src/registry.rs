@@ -105,6 +105,18 @@ mod tests {
         }
     }
 
+    /// Where the fences that order are those that make durable, an operation that ends with them is acknowledged.
+    #[test]
+    fn an_order_by_the_fences_of_durability_is_durable() {
+        for d in all() {
+            for environment in Environment::ALL {
+                let dialect = (d.dialect)(environment);
+                let same = !dialect.order.is_empty() && dialect.order == dialect.durable;
+                assert!(!same || dialect.order_is_durable, "{}: {environment:?}", d.name);
+            }
+        }
+    }
+
     #[test]
     fn declared_values_build() {
         for d in all() {

@@ -128,11 +128,12 @@ pub(crate) mod tests {
     pub(crate) struct Words(pub Image);
     impl Mem for Words {
         type Dep = ();
-        fn load_n(&mut self, at: At<()>, _: Width) -> Val<()> {
-            Val::lit(self.0.word(at.addr))
+        fn load_n(&mut self, at: At<()>, width: Width) -> Val<()> {
+            Val::lit(width.extract(self.0.word(at.addr.word()), at.addr.0))
         }
-        fn store_n(&mut self, at: At<()>, v: Val<()>, _: Width) {
-            self.0.set_word(at.addr, v.v, None);
+        fn store_n(&mut self, at: At<()>, v: Val<()>, width: Width) {
+            let word = width.insert(self.0.word(at.addr.word()), at.addr.0, v.v);
+            self.0.set_word(at.addr.word(), word, None);
         }
         fn nt_store(&mut self, at: At<()>, v: Val<()>) {
             self.store(at, v);

@@ -2,9 +2,11 @@
 
 use crate::explore_common::lines::loose;
 use crate::explore_common::{Nosy, random_trace};
-use fencepost_contract::explore::{Budget, CrashMem, Deviation, Explorer, Report, Verdict, plain, steps};
+use fencepost_contract::explore::{
+    Budget, CrashCheck, CrashMem, Deviation, Explorer, RecordMem, Recorder, Report, Verdict, plain, steps,
+};
 use fencepost_contract::{Contract, ContractKind};
-use fencepost_kernel::{Addr, At, CrashPoint, Image, Mem, Stream, Violation};
+use fencepost_kernel::{Addr, At, CrashPoint, Image, Mem, Stream, Val, Violation};
 
 /// Reads everything; dislikes states in which exactly `bad` of `n` stores are missing.
 fn counting(n: u64, bad: Option<u64>) -> impl Fn(&mut CrashMem<'_>, &CrashPoint) -> Result<(), Violation> {
@@ -131,5 +133,38 @@ fn no_state_is_covered_without_its_recovery() {
             report.recoveries
         );
         assert!(report.recoveries <= budget);
+    }
+}
+
+/// Each of the schedules that are left gets the same part of what is left, and all of them have more states than that.
+#[test]
+fn schedules_divide_a_budget_fairly() {
+    let reads_all = |m: &mut CrashMem<'_>, _: &CrashPoint| {
+        for i in 0..20 {
+            m.load(At::new(Addr::pm(i * 64)));
+        }
+        Ok(())
+    };
+    for (schedules, share) in [(1, 400), (2, 200), (4, 100)] {
+        let mut check = CrashCheck::new(ContractKind::Px86);
+        (check.schedules, check.budget) = (Some(schedules), Budget::States(400));
+        // Each is another execution: it stores another value.
+        let mut value = 0;
+        let record = |schedule| {
+            value += 1;
+            let stores = move |m: &mut RecordMem<'_>| {
+                (0..20).for_each(|i| m.store(At::new(Addr::pm(i * 64)), Val::lit(value)));
+            };
+            Recorder::new(schedule).thread(stores).run()
+        };
+        let mut spent = Vec::new();
+        let judge = |explorer: Explorer<'_>, _: &_| {
+            let report = explorer.explore(&mut plain(reads_all))?;
+            spent.push(report.recoveries);
+            Ok(report)
+        };
+        let report = check.each(record, judge).expect("a verdict");
+        assert_eq!((report.verdict, report.executions), (Verdict::Bounded, schedules));
+        assert_eq!(spent, vec![share; schedules as usize]);
     }
 }

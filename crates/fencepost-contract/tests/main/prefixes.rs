@@ -2,6 +2,7 @@
 //! say what audits from the beginning say.
 
 use crate::explore_common::sps::{Sps, Variant, X86};
+use fencepost_contract::ContractKind;
 use fencepost_contract::explore::{
     Oracle, PrefixCheck, PrefixReport, Recording, Recovered, Schedule, Verdict, check_prefixes, record_program,
 };
@@ -245,4 +246,33 @@ fn an_acknowledgement_between_two_events_with_the_same_memory_is_looked_at() {
     let report = judged(&late, &longer);
     let broken = report.broken.expect("what was acknowledged is not durable");
     assert_eq!((broken.records, broken.crash.acked), (end + 1, vec![1]));
+}
+
+/// Power fails again in every recovery that stores something, until so many second recoveries were run as all crash points may take
+/// together; what that leaves out is said.
+#[test]
+fn second_recoveries_stay_within_their_number() {
+    let (program, recording) = swaps();
+    let oracle = Oracle::new(&program, &recording.trace.ops);
+    let (trace, log) = log_of(&recording, |_| false);
+    let run = |most| {
+        let check = PrefixCheck::new(&oracle, &recording.initial, &trace, &log);
+        let check = check
+            .power_fails_again(Some(ContractKind::Px86.into()))
+            .most_second(most);
+        let report = check.run(|_| None::<Image>).expect("a verdict");
+        assert_eq!(report.verdict, Verdict::Clean);
+        (report.second, report.again.expect("it was asked for"))
+    };
+    let (all, again) = run(u64::MAX);
+    assert!(
+        again.complete && again.recoveries > 1 && all > again.recoveries,
+        "{all}: {again}"
+    );
+    for most in [0, 1, 2, all / 2, all - 1] {
+        let (second, again) = run(most);
+        assert!(second <= most, "{second} of {most}");
+        assert!(!again.complete, "{most}: {again}");
+    }
+    assert_eq!(run(0).1.recoveries, 0, "none is interrupted that nothing may follow");
 }

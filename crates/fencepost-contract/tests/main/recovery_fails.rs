@@ -2,7 +2,7 @@
 
 use fencepost_contract::ContractKind;
 use fencepost_contract::explore::{CrashCheck, CrashMem, RecordMem, Recorder, Report, Schedule, Verdict, plain};
-use fencepost_kernel::{Addr, At, CrashPoint, Fence, Flush, Mem, Stream, Val, Violation};
+use fencepost_kernel::{Addr, At, CrashPoint, Fence, Flush, Mem, Span, Stream, Val, Violation};
 
 const LOG: Addr = Addr::pm(0x00);
 const DATA: Addr = Addr::pm(0x40);
@@ -284,4 +284,38 @@ fn a_wrong_cut_is_noticed_without_asking() {
         Verdict::Clean,
         "the wrong answer"
     );
+}
+
+/// Behind the mark `a` is used and not loaded again, but it shows in a line that recovery has written. Saying that what follows relies on
+/// that line tells states with different lines apart.
+#[test]
+fn what_follows_a_mark_may_rely_on_a_line_without_reading_it() {
+    let stores = |m: &mut RecordMem<'_>| {
+        m.store(At::new(LOG), Val::lit(1));
+        m.store(At::new(DATA), Val::lit(1));
+    };
+    let explored = |relies: bool| {
+        let recover = move |m: &mut CrashMem<'_>, _: &CrashPoint| {
+            let a = m.load(At::new(LOG)).v;
+            m.store(At::new(LOG), Val::lit(a + 1));
+            m.cut(0);
+            let data = m.load(At::new(DATA)).v;
+            if relies {
+                m.relies_on(Span { at: LOG, len: 8 });
+            }
+            match (a, data) {
+                (0, 1) => Err(Violation::at(DATA, "data without its log")),
+                _ => Ok(()),
+            }
+        };
+        let mut check = CrashCheck::new(ContractKind::Px86);
+        check.power_fails_again = false;
+        let record = |schedule| Recorder::new(schedule).thread(stores).run();
+        let trusting = |explorer: fencepost_contract::explore::Explorer<'_>, _: &_| {
+            explorer.doubt_first_merges(0).explore(&mut plain(recover))
+        };
+        check.each(record, trusting).unwrap().verdict
+    };
+    assert_eq!(explored(true), Verdict::Violated);
+    assert_eq!(explored(false), Verdict::Clean, "the wrong answer");
 }

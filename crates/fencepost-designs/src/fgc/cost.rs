@@ -40,3 +40,15 @@ pub(super) fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<C
         },
     ])
 }
+
+/// Two controllers with three queues of five registers each: a line number and a length of 42 bits, and credits up to 7 for each queue and the
+/// default one.
+#[test]
+fn every_queue_of_both_controllers_has_its_registers_and_credits() {
+    use fencepost_kernel::params::Raw;
+    let set = |(key, value): (&str, i64)| (key.to_owned(), Raw::Int(value));
+    let values = [("queues", 3), ("registers", 5), ("credits", 7)].map(set);
+    let items = cost(&values, MachineShape::default()).expect("these can be built");
+    let bits: Vec<u64> = items.iter().map(|i| i.bits).collect();
+    assert_eq!(bits, [2 * 3 * 5 * 84, 2 * 4 * 3, 4]);
+}

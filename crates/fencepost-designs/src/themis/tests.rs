@@ -190,6 +190,8 @@ fn enforcing_at_the_shared_cache_keeps_one_tag_per_core() {
     for why in [Why::Replaced, Why::TakenBy(CoreId(1)), Why::Downgraded(CoreId(1))] {
         assert_eq!(leave(&mut b, L1, pm_line(1), 0, why), Gate::Go);
     }
+    assert_eq!(leave(&mut b, Level::Llc, dram_line(1), 0, Why::Replaced), Gate::Go);
+    assert_eq!(b.cx.counters.get(&stat::WRITEBACKS), None, "nothing persistent left");
     store(&mut b, 1, pm_line(1), 0);
     let memory = |b: &mut Bench<ThemisLlc>| leave(b, Level::Llc, pm_line(1), 0, Why::Replaced);
     assert_eq!(memory(&mut b), WAITS);
@@ -202,6 +204,23 @@ fn enforcing_at_the_shared_cache_keeps_one_tag_per_core() {
     assert_eq!(memory(&mut b), WAITS, "core 1's entry is still out");
     b.run_until(Ps::from_ns(34));
     assert_eq!(memory(&mut b), Gate::Go);
+    assert_eq!(b.cx.counters[&stat::WRITEBACKS], 1);
+}
+
+/// What a stuck machine says of lines that may not leave.
+#[test]
+fn lines_that_wait_to_leave_are_counted() {
+    let mut b = Bench::new(ThemisLlc::new(params(), shape()), 8, 1, 64);
+    b.cx.durable_on_accept = true;
+    nt(&mut b, 0, 100);
+    for line in 1..4 {
+        store(&mut b, 0, pm_line(line), 0);
+        for _ in 0..2 {
+            assert_eq!(leave(&mut b, Level::Llc, pm_line(line), 0, Why::Replaced), WAITS);
+        }
+    }
+    let said = b.design.explain(HwThread(0)).expect("lines wait");
+    assert!(said.contains("3 lines wait"), "{said}");
 }
 
 /// THM-HW-4b, 6b, 8b, 10b, HW1: a tail pointer per line of a 64 KiB cache.

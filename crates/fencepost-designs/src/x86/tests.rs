@@ -46,6 +46,18 @@ fn a_fence_waits_from_the_store_to_its_acknowledgement() {
     assert_eq!(b.durable_values(pm_line(1), 0), [7]);
 }
 
+/// A fence that orders loads only has no business with what is on its way to memory.
+#[test]
+fn a_fence_that_completes_no_flush_goes_on() {
+    let mut b = bench(16, 8);
+    assert_eq!(nt(&mut b, 0, pm_line(1), 7), Gate::Go);
+    for fence in Fence::ALL {
+        let waits = fence.properties().completes_flushes;
+        let expected = if waits { Gate::Wait(Cause::WcbPending) } else { Gate::Go };
+        assert_eq!(b.instr(0, Instr::Fence(fence)), expected, "{fence}");
+    }
+}
+
 /// Durable on acceptance; the fence waits for the way back as well, and the line is visible to other cores before.
 #[test]
 fn the_acknowledgement_takes_its_way_back() {

@@ -121,6 +121,14 @@ pub struct ExternalWitness {
 /// Stores listed in a witness at most.
 const SHOWN: usize = 16;
 
+/// The stores by name; of many, the first and how many more there are.
+fn named(log: &RecordedLog, stores: &[StoreId]) -> Vec<String> {
+    let mut names: Vec<String> = stores.iter().take(SHOWN).map(|s| log.name(*s)).collect();
+    let rest = stores.len() - names.len();
+    names.extend((rest > 0).then(|| format!("and {rest} more")));
+    names
+}
+
 /// Puts a witness into words. `reads`: what recovery read of it, if that is known.
 pub(crate) fn tell(
     request: &ExternalRequest,
@@ -133,12 +141,7 @@ pub(crate) fn tell(
         let at = log.trace.stores[s.index()].addr.word().0.wrapping_sub(Addr::pm(0).0);
         reads.is_none_or(|pieces| pieces.iter().any(|(o, n)| at < o.saturating_add(*n) && at + 8 > *o))
     };
-    let named = |stores: &[StoreId]| {
-        let mut names: Vec<String> = stores.iter().take(SHOWN).map(|s| log.name(*s)).collect();
-        let rest = stores.len() - names.len();
-        names.extend((rest > 0).then(|| format!("and {rest} more")));
-        names
-    };
+    let named = |stores: &[StoreId]| named(log, stores);
     let (persisted, deviating) = match w.deviation {
         Deviation::Missing => (Vec::new(), &w.missing),
         Deviation::Persisted => (named(&w.persisted), &w.persisted),
@@ -163,11 +166,8 @@ pub(crate) fn tell(
     // Where many are lost, those that recovery looked for tell; it may have failed for a store that must be durable, though.
     let missed: Vec<StoreId> = w.missing.iter().copied().filter(is_read).collect();
     let state = CrashState {
-        kind: None,
         persisted,
         missing: named(&missed),
-        recovery: None,
-        completed: None,
         ..CrashState::default()
     };
     ExternalWitness {
@@ -201,12 +201,7 @@ pub(crate) fn tell(
 pub(crate) fn tell_twice(request: &ExternalRequest, loaded: &Loaded, twice: &Twice) -> ExternalWitness {
     let mut told = tell(request, loaded, &twice.first, None);
     let (second, log) = (&twice.second, &twice.recovery.log);
-    let named = |stores: &[StoreId]| {
-        let mut names: Vec<String> = stores.iter().take(SHOWN).map(|s| log.name(*s)).collect();
-        let rest = stores.len() - names.len();
-        names.extend((rest > 0).then(|| format!("and {rest} more")));
-        names
-    };
+    let named = |stores: &[StoreId]| named(log, stores);
     // Where recovery fails on what its own stores must have left, the newest of them tells.
     let newest: Vec<StoreId> = second.newest.into_iter().collect();
     let (durable, telling) = match second.persisted.is_empty() && second.missing.is_empty() {

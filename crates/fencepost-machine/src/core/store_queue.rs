@@ -262,3 +262,40 @@ impl QueuedStore {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::Fence;
+
+    /// Two stores with a fence between them; the first has committed.
+    fn used() -> StoreQueue {
+        let mut q = StoreQueue::default();
+        let kinds = [OpKind::Store, OpKind::QueuedFence(Fence::Sfence), OpKind::Store];
+        for (id, kind) in (1..).zip(kinds) {
+            let addr = Addr::pm(u64::from(id) * 64);
+            let op = Op {
+                kind,
+                addr,
+                ..Op::NOTHING
+            };
+            q.push(&op, id, None);
+        }
+        q.commit_next(Ps(1));
+        q
+    }
+
+    #[test]
+    fn counts_that_contradict_what_is_queued_are_named() {
+        assert_eq!(used().unsound(), None);
+        let wrong = |breaks: fn(&mut StoreQueue)| {
+            let mut q = used();
+            breaks(&mut q);
+            q.unsound()
+        };
+        assert_eq!(wrong(|q| q.words[63] += 1), Some("counts of stores by word"));
+        assert_eq!(wrong(|q| q.lines = [0; 64]), Some("counts of stores by line"));
+        assert_eq!(wrong(|q| q.fences = 0), Some("count of fences"));
+        assert_eq!(wrong(|q| q.committed += 1), Some("count of committed stores"));
+    }
+}

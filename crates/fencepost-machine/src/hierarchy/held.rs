@@ -35,7 +35,7 @@ impl std::fmt::Display for StaleBytes {
         let (found, newest) = (self.found[word], self.newest[word]);
         write!(
             f,
-            "{reader} found stale bytes in {place} at {time}: word {word} of line {line} is {found:#x}, last stored was {newest:#x}"
+            "{reader} found stale bytes in {place} at {time}: word {word} of {line} is {found:#x}, last stored was {newest:#x}"
         )
     }
 }
@@ -45,4 +45,32 @@ impl std::fmt::Display for StaleBytes {
 pub(super) struct Held {
     pub(super) lines: FxHashMap<(u8, LineAddr), Words>,
     pub(super) stale: Option<StaleBytes>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::CoreId;
+
+    #[test]
+    fn stale_bytes_are_shown_by_the_first_word_that_differs() {
+        for (place, stale, parts) in [
+            (Level::L1(CoreId(3)), &[0][..], ["L1 of core 3", "word 0 ", "is 0x10"]),
+            (Level::L2(CoreId(1)), &[5], ["L2 of core 1", "word 5 ", "is 0x15"]),
+            (Level::Llc, &[7, 2], ["the shared cache", "word 2 ", "is 0x12"]),
+        ] {
+            let mut bytes = StaleBytes {
+                time: Ps(2000),
+                line: LineAddr(1),
+                reader: "a load",
+                place,
+                found: [7; 8],
+                newest: [7; 8],
+            };
+            stale.iter().for_each(|w| bytes.found[*w] = 0x10 + *w as u64);
+            let said = bytes.to_string();
+            let mut parts = parts.into_iter().chain(["a load ", "last stored was 0x7"]);
+            assert!(parts.all(|part| said.contains(part)), "{said}");
+        }
+    }
 }

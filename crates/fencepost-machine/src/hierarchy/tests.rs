@@ -9,6 +9,7 @@ use crate::seam::{
 use crate::spec::{CleanPath, MachineSpec};
 use fencepost_kernel::{Addr, Bytes, CoreId, HwThread, LineAddr, LineData, Ps};
 
+mod design;
 mod grants;
 mod second_level;
 mod sound;

@@ -225,3 +225,40 @@ impl RunReport {
         self.hw_threads.iter().map(|h| h.memory_ops).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every counter another multiple of `n`.
+    fn counted(n: u64) -> Counters {
+        Counters {
+            l1_hits: n,
+            l1_misses: 2 * n,
+            llc_misses: 3 * n,
+            bus_grants: 4 * n,
+            invalidations: 5 * n,
+            private_writebacks: 6 * n,
+            loads: 7 * n,
+            stores: 8 * n,
+            nt_stores: 9 * n,
+            flushes: 10 * n,
+            fences: 11 * n,
+            versions: 12 * n,
+            memory_reads: [13 * n, 14 * n],
+            memory_writes: [15 * n, 16 * n],
+            races: 17 * n,
+            stale_reads: 18 * n,
+            miss_time: Ps(19 * n),
+        }
+    }
+
+    #[test]
+    fn what_was_counted_before_is_left_out_but_for_stale_reads() {
+        let since = Counters {
+            stale_reads: counted(7).stale_reads,
+            ..counted(5)
+        };
+        assert_eq!(counted(7).since(&counted(2)), since);
+    }
+}

@@ -6,6 +6,7 @@ mod dataflow;
 mod ends;
 mod fences;
 mod nontemporal;
+mod recorded;
 mod resident;
 mod seam_hooks;
 mod timing;

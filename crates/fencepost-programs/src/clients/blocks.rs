@@ -111,3 +111,12 @@ impl Blocks {
         }
     }
 }
+
+/// Nodes and entries have 64 bytes; an insertion writes the new node and changes three others.
+#[test]
+fn a_tree_writes_the_node_and_its_neighbours() {
+    let (log, data, writes) = of_program("rbtree").expect("its sizes are known");
+    assert_eq!((log - 3 * ENTRY, data, writes), (192, 256, 100));
+    assert_eq!(of_program("sps").map(|s| s.0 - 2 * ENTRY), Some(128));
+    assert_eq!(of_program("ssca2").map(|s| s.0 - 2 * ENTRY), Some(16));
+}

@@ -106,6 +106,7 @@ impl Agency {
 mod tests {
     use super::*;
     use crate::front::plain::Plain;
+    use std::collections::BTreeSet;
 
     /// The first numbers that the generator is published to give for the seed 1.
     #[test]
@@ -115,6 +116,21 @@ mod tests {
         agency.plant(&mut m);
         let drawn: Vec<u64> = (0..3).map(|_| agency.draw(&mut m, 0)).collect();
         assert_eq!(drawn, [1_791_095_845, 4_282_876_139, 3_093_770_124]);
+    }
+    /// The better row of a table stays; then the row of every table is read, and the table's price.
+    #[test]
+    fn the_best_row_is_kept_and_all_are_gone_through() {
+        let agency = Agency::new(&mut Layout::default(), 1);
+        let mut m = Plain::default();
+        for (row, price) in [(7, 5), (8, 4), (9, 6)] {
+            m.loaded.clear();
+            agency.found(&mut m, 0, (1, row), Val::lit(price));
+            let words = (0..TABLES).map(|t| ROWS + t * 8).chain([PRICES + 8]);
+            let words: BTreeSet<u64> = words.map(|w| agency.own.word::<()>(0, w).addr.0).collect();
+            assert_eq!(m.loaded, words);
+        }
+        let kept = [0, 1, 2].map(|t| m.load(agency.own.word(0, ROWS + t * 8)).v);
+        assert_eq!(kept, [0, 9, 0]);
     }
     #[test]
     fn a_draw_reads_a_word_and_its_place() {

@@ -1,18 +1,21 @@
 //! Plain memory that counts accesses, for the tests of the fronts.
 
 use fencepost_kernel::{At, Fence, Flush, Mem, Rmw, Val, Width};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     words: HashMap<u64, u64>,
     pub loads: u64,
     pub stores: u64,
+    /// Addresses of the words that were loaded.
+    pub loaded: BTreeSet<u64>,
 }
 impl Mem for Plain {
     type Dep = ();
     fn load_n(&mut self, at: At<()>, width: Width) -> Val<()> {
         self.loads += 1;
+        self.loaded.insert(at.addr.word().0);
         let word = self.words.get(&at.addr.word().0).copied().unwrap_or(0);
         Val::lit(width.extract(word, at.addr.0))
     }

@@ -77,3 +77,29 @@ impl Chains {
         }
     }
 }
+
+/// A chain of more than ten, or more than two entries for a bucket; there is nothing behind the last array.
+#[test]
+fn a_map_grows_for_long_chains_and_for_many_entries() {
+    use super::HashmapParams;
+    use crate::dictionary::Contents;
+    use crate::layout::Layout;
+    use crate::settings::Settings;
+    let p = HashmapParams {
+        buckets: 10,
+        preload: 0,
+        ..HashmapParams::default()
+    };
+    let settings = Settings {
+        ops: 40,
+        ..Settings::default()
+    };
+    let inserts = Chains::keys_of(&p, &settings).expect("they can be");
+    let map = Chains::lay_out(&p, &settings, inserts, &mut Layout::default())
+        .expect("it can be")
+        .contents;
+    assert_eq!((map.due(10, 20, 10), map.due(40, 500, 11)), (None, None));
+    let larger = map.table.larger(10);
+    assert!(larger.is_some());
+    assert_eq!((map.due(10, 20, 11), map.due(10, 21, 1)), (larger, larger));
+}

@@ -313,3 +313,12 @@ impl Journal {
         m.store(At::new(self.words).field(HEAD), Val::lit(tail));
     }
 }
+
+/// Each round of the journal has a generation of 16 bits.
+#[test]
+fn before_the_first_entry_stands_the_last_of_the_round_before() {
+    let journal = Journal::new(&mut Layout::default(), 100, 1, 4);
+    assert_eq!(journal.before(7, 5), (6, 5));
+    assert_eq!(journal.before(0, 5), (99, 4));
+    assert_eq!(journal.before(0, 0), (99, 0xffff));
+}

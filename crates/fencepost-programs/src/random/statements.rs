@@ -345,47 +345,4 @@ impl Plan {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_that_overlaps_begins_in_a_line_in_use_and_ends_in_the_next() {
-        let with = |overlaps| Plan {
-            seed: 1,
-            params: RandomParams {
-                lines: 6,
-                released_early: 0,
-                overlaps,
-                ..RandomParams::default()
-            },
-            honours: None,
-            persistent: Addr::pm(64),
-            volatile: Addr(0),
-        };
-        assert!((0..2000).all(|k| with(0).overlapping(k % 3, k).is_none()));
-        let plan = with(100);
-        let mut begun = std::collections::BTreeSet::new();
-        for k in 0..200 {
-            let range = plan.overlapping(k % 3, k).expect("a range, as every operation has one");
-            let first = range
-                .at
-                .0
-                .checked_sub(plan.persistent.0)
-                .expect("not before the first line")
-                / LINE_BYTES;
-            let last = (range.at.0 + range.len - 1 - plan.persistent.0) / LINE_BYTES;
-            assert_eq!(last, first + 1, "two lines");
-            assert!(last < 6, "in use");
-            begun.insert(first);
-        }
-        assert_eq!(begun.len(), 5, "each line but the last");
-    }
-    #[test]
-    fn values_name_their_statements() {
-        for (thread, k, i) in [(0, 0, 0), (253, 7, 99), (3, u32::MAX / 8, 5)] {
-            assert_eq!(named(value(thread, k, i)), Some((thread, k, i)));
-        }
-        assert_eq!(named(0), None);
-        assert_eq!(named(1 << 48), None);
-    }
-}
+mod tests;

@@ -121,3 +121,44 @@ impl Tatp {
         }
     }
 }
+
+/// What the tables hold before the run is what the registers hold; a forwarding of another place is none.
+#[test]
+fn registers_begin_as_the_tables_do() {
+    use crate::pool::tests::Words;
+    use crate::settings::{Described as _, Settings};
+    use fencepost_kernel::Program as _;
+    use fencepost_kernel::params::Raw;
+    let settings = Settings {
+        params: vec![
+            ("subscribers".into(), Raw::Int(40)),
+            ("mix".into(), Raw::Text("writes".into())),
+        ],
+        ..Settings::default()
+    };
+    let (tatp, mut m) = (Tatp::build(&settings).unwrap(), Words::default());
+    tatp.setup(&mut m);
+    let mut forwardings = 0;
+    for register in (0..40).flat_map(|s| (0..FORWARDING + TYPES * FORWARDINGS).map(move |f| s * EACH + f)) {
+        let (at, found) = tatp.look(&mut m, register);
+        let (s, field) = (register / EACH, register % EACH);
+        if (DATA..FORWARDING).contains(&field) {
+            let facility = tatp.tables.facilities.at::<()>(tatp.tables.facility(s, field - DATA));
+            if m.load(facility).v == 0 {
+                continue; // the subscriber has no such facility, and nobody asks for its register
+            }
+        }
+        assert_eq!(found, Ok(tatp.first(register)), "register {register}");
+        if field >= FORWARDING && found != Ok(0) {
+            forwardings += 1;
+            let row = At::<()>::new(at);
+            for spoilt in [row, row.field(CF_TIMES)] {
+                let word = m.load(spoilt);
+                m.store(spoilt, Val::lit(word.v + (64 << 8)));
+                assert!(tatp.look(&mut m, register).1.is_err(), "register {register}");
+                m.store(spoilt, word);
+            }
+        }
+    }
+    assert!(forwardings > 10, "{forwardings}");
+}

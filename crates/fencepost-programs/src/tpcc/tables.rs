@@ -325,6 +325,31 @@ pub(super) fn is_original(text: &[u64; DATA_WORDS]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pool::tests::Words;
+
+    /// A line of an order of before names its order, its district and its place in the order.
+    #[test]
+    fn lines_of_orders_name_where_they_belong() {
+        let scale = Scale {
+            warehouses: 1,
+            districts: 3,
+            customers: 3,
+            items: 10,
+            orders: 10,
+        };
+        let (tables, mut m) = (Tables::new(&mut Layout::default(), 1, scale, 0), Words::default());
+        for d in 1..3 {
+            tables.fill_district(&mut m, d);
+            for o in 0..scale.orders {
+                let block = tables.orders.at::<()>(d * scale.orders + o);
+                for line in 0..tables.first_lines(d * scale.orders + o) {
+                    let word = |i| block.field(LINES + line * LINE + i);
+                    assert_eq!(m.load(word(0)).v, o + 1);
+                    assert_eq!(m.load(word(8)).v, d * 256 + line);
+                }
+            }
+        }
+    }
     #[test]
     fn one_text_in_ten_is_original_wherever_the_mark_stands() {
         let scale = Scale {

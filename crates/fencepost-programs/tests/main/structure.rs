@@ -265,3 +265,19 @@ fn what_operations_read_of_the_initial_data_is_declared_resident() {
     let with_cold_lines: Vec<_> = programs.iter().filter(|p| undeclared(p)).map(|p| p.name).collect();
     assert!(with_cold_lines.is_empty(), "{with_cold_lines:?}");
 }
+
+/// A node of five pairs may be split after every other insertion, and each split by another above it: 4,000 more keys are 4,000 more nodes.
+#[test]
+fn a_pool_has_a_node_for_every_split() {
+    let bytes = |ops| {
+        let params = [("pairs", 5), ("batch", 4)].map(|(name, n)| (name.to_owned(), Raw::Int(n)));
+        let settings = Settings {
+            ops,
+            params: params.to_vec(),
+            ..Settings::default()
+        };
+        let footprint = fencepost_programs::footprint("bplustree", &settings);
+        footprint.expect("it can be built").pm.0
+    };
+    assert!(bytes(2000) - bytes(1000) >= 4000 * 4096);
+}

@@ -75,8 +75,7 @@ fn second_failures_are_counted() {
     );
     let (plugin, recover) = (plugin().display().to_string(), f.path("repair"));
     let run = |more: &[&str]| {
-        let args = ["crash", "--log", &log, "--contract", "px86", "--recover", &recover];
-        let (status, found) = json(&[&args[..], &["--nested", "--plugin", &plugin], more].concat());
+        let (status, found) = searched(&log, &recover, &[&["--nested", "--plugin", &plugin], more].concat());
         assert_eq!(status, 0, "{found}");
         let during = &found["during_recovery"];
         let count = |field: &str| during[field].as_u64().unwrap_or_else(|| panic!("{found}"));
@@ -101,18 +100,8 @@ fn a_budget_of_time_is_for_second_failures_too() {
     };
     let log = f.write("a.log", &twelve_lines());
     let (plugin, recover) = (plugin().display().to_string(), f.path("slow"));
-    let args = [
-        "crash",
-        "--log",
-        &log,
-        "--contract",
-        "px86",
-        "--recover",
-        &recover,
-        "--jobs",
-        "1",
-    ];
-    let (status, found) = json(&[&args[..], &["--nested", "--plugin", &plugin, "--budget", "3s"]].concat());
+    let more = ["--jobs", "1", "--nested", "--plugin", &plugin, "--budget", "3s"];
+    let (status, found) = searched(&log, &recover, &more);
     assert_eq!((status, found["verdict"].as_str()), (0, Some("bounded")), "{found}");
     assert!(found["during_recovery"]["recoveries"].as_u64() >= Some(1), "{found}");
 }
@@ -132,21 +121,96 @@ fn what_is_lost_and_not_read_is_counted_apart() {
          byte() { od -An -tu1 -j$1 -N1 \"$2\" | tr -d ' '; }
          test $(byte 64 $1) = 0 || test $(byte 0 $1) = 1\n",
     );
-    let recover = format!("sh {audit}");
-    let args = [
-        "crash",
-        "--log",
-        &log,
-        "--contract",
-        "px86",
-        "--recover",
-        &recover,
-        "--reads",
-        "report",
-    ];
-    let (status, found) = json(&args);
+    let (status, found) = searched(&log, &format!("sh {audit}"), &["--reads", "report"]);
     let witness = &found["witness"];
     assert_eq!((status, &witness["missing_unread"]), (1, &1.into()), "{found}");
+    let missing = witness["missing"].as_array().expect("a list");
+    assert_eq!(missing.len(), 1, "{found}");
+    assert!(missing[0].to_string().contains("a.c:0"), "{found}");
+    assert_eq!(found["reads"], "report");
+}
+
+/// One runner at a time, and recovery that fails where the last of 21 lines alone is durable: sixteen of the twenty others are named.
+#[test]
+fn long_lists_say_how_many_more_there_are() {
+    let f = Folder::new("more");
+    let stores: String = (0..21)
+        .map(|i| format!("0 store pm+{} 1 @ a.c:{i}\n", i * 64))
+        .collect();
+    let log = f.write("a.log", &format!("fencepost-log 1\npersistent 0x10000 4096\n{stores}"));
+    let audit = f.write(
+        "audit.sh",
+        "test $(od -An -tu1 -j1280 -N1 $1) = 0 || ! cmp -s -n 1280 $1 /dev/zero\n",
+    );
+    let (status, found) = searched(&log, &format!("sh {audit}"), &["--jobs", "1"]);
+    let missing = found["witness"]["missing"].as_array().expect("a list");
+    assert_eq!((status, missing.len()), (1, 17), "{found}");
+    assert_eq!(missing[16], "and 4 more");
+    assert_eq!(found["reads"], "unknown");
+}
+
+/// A folder with one log in it is that log.
+#[test]
+fn a_folder_of_one_log_is_searched() {
+    let f = Folder::new("one");
+    std::fs::create_dir(f.path("logs")).expect("a folder");
+    let log = f.write("logs/a.log", &twelve_lines());
+    let crash = |log: &str| {
+        let (status, found) = searched(log, "true", &[]);
+        let count = |field: &str| found[field].as_u64();
+        (status, count("executions"), count("stores"), count("states_total"))
+    };
+    assert_eq!(crash(&f.path("logs")), crash(&log));
+    assert_eq!(crash(&log), (0, Some(1), Some(12), Some(4096)));
+}
+
+/// What fails under the emulator alone is no verdict about the image.
+#[test]
+fn recovery_that_fails_under_the_emulator_only_is_told_apart() {
+    let source = "#include <stdio.h>\n#include <string.h>
+         int main(void) {
+             char name[64] = \"\";
+             FILE *f = fopen(\"/proc/self/comm\", \"r\");
+             return f && fgets(name, sizeof name, f) && strstr(name, \"qemu\");
+         }";
+    let Some(f) = compiled("apart", &[("picky", source, "")]) else {
+        return;
+    };
+    let log = f.write(
+        "a.log",
+        "fencepost-log 1\npersistent 0x10000 4096\n0 store pm+0 1 @ a.c:1\n",
+    );
+    let (plugin, recover) = (plugin().display().to_string(), f.path("picky"));
+    let args = ["crash", "--log", &log, "--contract", "px86", "--recover", &recover];
+    let o = fencepost(&[&args[..], &["--reads", "emulator", "--plugin", &plugin]].concat());
+    assert_eq!(code(&o), 2, "{}", text(&o));
+    assert!(text(&o).contains("survives without"), "{}", text(&o));
+}
+
+/// The second of two executions finds what the first has left, and does nothing: the first is kept.
+#[test]
+fn an_execution_without_work_is_passed_over_where_another_had_some() {
+    let source = "#include <fcntl.h>\n#include <pthread.h>\n#include <sys/mman.h>\n#include <unistd.h>
+         static volatile long *p;
+         static void *other(void *at) { p[8] = 1; return at; }
+         int main(int argc, char **argv) {
+             if (open(\"/tmp/\" MARK, O_CREAT | O_EXCL | O_RDWR, 0600) < 0) return 0;
+             p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, open(argv[1], O_RDWR), 0);
+             pthread_t t;
+             pthread_create(&t, 0, other, 0);
+             p[0] = 1;
+             return pthread_join(t, 0);
+         }";
+    let mark = format!("fencepost-mark-{}", std::process::id());
+    let Some(f) = compiled("once", &[("once", source, &format!("-DMARK='\"{mark}\"'"))]) else {
+        return;
+    };
+    f.must("truncate -s 4096 pool");
+    let o = record(&f, "--pm pool -o a.log -- ./once pool");
+    let _ = std::fs::remove_file(format!("/tmp/{mark}"));
+    assert_eq!(code(&o), 0, "{}", text(&o));
+    let log = std::fs::read_to_string(f.path("a.log")).expect("the log");
+    assert_eq!(log.matches("fencepost-log").count(), 1, "{log}");
 }
 
 /// Writes in flight are put in other orders where a run has 4,000 stores at most.

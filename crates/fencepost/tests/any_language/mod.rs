@@ -89,6 +89,12 @@ fn json(args: &[&str]) -> (i32, Value) {
     (code(&o), document)
 }
 
+/// What `crash --log` says of a log under x86, and its exit code.
+fn searched(log: &str, recover: &str, more: &[&str]) -> (i32, Value) {
+    let args = ["crash", "--log", log, "--contract", "px86", "--recover", recover];
+    json(&[&args[..], more].concat())
+}
+
 /// Twelve independent lines: 4096 states. The audit is a shell script, so no compiler is needed.
 fn twelve_lines() -> String {
     let lines: String = (0..12)

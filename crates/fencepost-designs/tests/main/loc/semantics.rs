@@ -4,7 +4,7 @@ use super::common::*;
 use fencepost_designs::loc::log::format::{Head, Name};
 use fencepost_designs::statements::loc::logged;
 use fencepost_kernel::params::Raw;
-use fencepost_kernel::{LineAddr, Mem, Ps};
+use fencepost_kernel::{HwThread, LineAddr, Mem, Ps};
 use fencepost_machine::ThreadBody;
 
 fn transaction(m: &mut fencepost_machine::SimMem<'_>, value: u64, lines: &[u64]) {
@@ -191,5 +191,16 @@ fn a_non_volatile_array_writes_a_line_at_a_time() {
             apart >= Ps::from_ns(80_000) && apart < Ps::from_ns(85_000),
             "{name}: {apart}"
         );
+    }
+}
+
+/// What a stuck machine says of a design that has nothing to do: who runs, what is in the window, what is to be written home.
+#[test]
+fn a_design_at_rest_says_what_it_has() {
+    for name in hardware() {
+        let said = design(name, &[], 1).explain(HwThread(0)).expect(name);
+        for part in ["0 of ", "transactions in the window", "0 windows to write home"] {
+            assert!(said.contains(part), "{name}: {said}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::notify::Notify;
 use super::*;
-use fencepost_kernel::WriteCause;
+use fencepost_kernel::{WriteCause, fault};
 
 #[test]
 fn writes_wait_for_a_full_queue_and_go_in_order() {
@@ -82,4 +82,25 @@ fn a_read_that_the_design_answers_leaves_its_register_to_the_next() {
     served.sort_unstable();
     assert_eq!(served, [0, 1, 2].map(HwThread));
     assert_eq!(b.h.counters.memory_reads[Side::Pm as usize], 2);
+}
+
+/// Three writes of one line wait for a full controller: they are known by the cleans that wait for them.
+#[test]
+fn writes_of_a_line_go_in_order_and_where_that_is_broken_the_youngest_goes_first() {
+    let first_gone = || {
+        let mut b = Bench::new(MachineSpec::default(), Hooks::default());
+        b.out.full = true;
+        for tag in 0..3 {
+            let (data, notify) = (LineData::default(), Notify::one(HwThread(0), tag));
+            b.h.write_out(&mut b.out, line(1), data, WriteCause::Flush, notify, true);
+        }
+        b.out.full = false;
+        b.h.try_outgoing(&mut b.out, Side::Pm);
+        b.run();
+        b.out.cleaned.iter().map(|c| c.0).collect::<Vec<_>>()
+    };
+    assert_eq!(first_gone(), [0, 1, 2]);
+    let (broken, reached) = fault::with("hierarchy.write-overtakes-write", first_gone);
+    assert!(reached);
+    assert_eq!(broken.first(), Some(&2));
 }

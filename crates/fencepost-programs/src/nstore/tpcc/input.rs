@@ -134,5 +134,10 @@ mod tests {
         near(remote, lines, 1.0, 0.3);
         near(abroad, payments, 15.0, 2.0);
         near(lines, orders, 1000.0, 20.0);
+        let all = |payments| {
+            let of = |k| transaction(3, size, Mix { payments, ..mix }, 1, k).kind;
+            (0..1000).filter(|k| matches!(of(*k), Kind::Payment { .. })).count()
+        };
+        assert_eq!((all(0), all(100)), (0, 1000));
     }
 }
