@@ -182,6 +182,11 @@ fn planted_fault_pcommit_ignores_the_others() {
     b.instr(0, PCOMMIT);
     b.run_for(Ps::from_ns(1000));
     assert_eq!(b.instr(0, SFENCE), Gate::Wait(Cause::PcommitPending));
+    for id in b.candidates() {
+        b.write_to_device(id);
+    }
+    b.run_for(Ps::from_ns(20));
+    assert_eq!(b.instr(0, SFENCE), Gate::Go, "they are durable");
 }
 
 #[test]

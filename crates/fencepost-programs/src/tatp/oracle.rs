@@ -48,7 +48,8 @@ impl Tatp {
             BIT => t.first_bit(s),
             f if f < FORWARDING => t.first_data_a(s, f - DATA),
             f => {
-                let (kind, slot) = ((f - FORWARDING) / FORWARDINGS, (f - FORWARDING) % FORWARDINGS);
+                let n = f - FORWARDING;
+                let (kind, slot) = (n / FORWARDINGS, n % FORWARDINGS);
                 t.first_forwarding(s, kind, slot).map_or(0, forwarding)
             }
         }
@@ -102,7 +103,8 @@ impl Tatp {
                 narrow(m, row.field(SF_DATA_A), Width::B2)
             }
             f => {
-                let (kind, slot) = ((f - FORWARDING) / FORWARDINGS, (f - FORWARDING) % FORWARDINGS);
+                let n = f - FORWARDING;
+                let (kind, slot) = (n / FORWARDINGS, n % FORWARDINGS);
                 let row: At<()> = t.forwardings.at(t.forwarding(s, kind, slot));
                 let first: Val<()> = m.load(row);
                 if first.v == 0 {
