@@ -1,5 +1,5 @@
 //! What may catch a mutant, cheapest first: a fixed list of user commands, single tests of the crate and of those that run whole programs,
-//! a short piece of the net.
+//! the battery of each design, a short piece of the net.
 //!
 //! Each runs once without a mutant, which says how long it takes and which mutants it reaches at all; it is asked of no others.
 

@@ -46,7 +46,7 @@ fn a_fence_waits_from_the_store_to_its_acknowledgement() {
     assert_eq!(b.durable_values(pm_line(1), 0), [7]);
 }
 
-/// A fence that orders loads only has no business with what is on its way to memory.
+/// A fence waits for what is on its way to memory where it completes flushes, and for nothing else.
 #[test]
 fn a_fence_that_completes_no_flush_goes_on() {
     let mut b = bench(16, 8);
