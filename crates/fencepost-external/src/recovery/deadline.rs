@@ -59,10 +59,15 @@ impl Deadlines {
 
 /// Kills the group that this process leads.
 pub(crate) fn kill(process: u32) {
-    if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
+    if let Some(pid) = group(process) {
         // It may have ended by itself: then there is nothing to do.
         let _ = kill_process_group(pid, Signal::KILL);
     }
+}
+
+/// The group that a process may lead. Numbers come from the emulator, too: to the system the group 1 is every process there is.
+fn group(process: u32) -> Option<Pid> {
+    i32::try_from(process).ok().filter(|p| *p > 1).and_then(Pid::from_raw)
 }
 
 /// Keeps the watching thread alive.
@@ -71,5 +76,43 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.0.lock().over = true;
         self.0.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::process::{Child, Command};
+
+    fn sleeping() -> Child {
+        let mut command = Command::new("sleep");
+        command.arg("600").process_group(0).spawn().expect("sleep")
+    }
+
+    /// Of three processes the one whose time is over is killed, though it was set last, and the others are left alone.
+    #[test]
+    fn a_process_is_killed_when_its_time_is_over_and_no_other() {
+        let watch = Deadlines::start();
+        let [mut long, mut done, mut short] = [sleeping(), sleeping(), sleeping()];
+        watch.0.set(long.id(), Duration::from_secs(600));
+        watch.0.set(done.id(), Duration::from_secs(600));
+        assert!(!watch.0.done(done.id()), "in time");
+        watch.0.set(short.id(), Duration::from_millis(1));
+        let status = short.wait().expect("it ends");
+        assert_eq!(status.signal(), Some(9));
+        assert!(watch.0.done(short.id()) && !watch.0.done(short.id()), "once");
+        assert!(!watch.0.done(long.id()));
+        for child in [&mut long, &mut done] {
+            assert!(child.try_wait().expect("a child").is_none(), "it runs");
+            kill(child.id());
+            assert_eq!(child.wait().expect("it ends").signal(), Some(9));
+        }
+    }
+    #[test]
+    fn no_group_is_everybody() {
+        let groups = [0, 1, 1 << 31, u32::MAX].map(group);
+        assert_eq!(groups, [None; 4]);
+        assert_eq!(group(2), Pid::from_raw(2));
     }
 }
