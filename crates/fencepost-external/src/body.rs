@@ -250,44 +250,4 @@ impl Replay {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use fencepost_contract::recorded;
-
-    #[test]
-    fn threads_wait_only_where_they_met() {
-        let log = recorded::parse(
-            "fencepost-log 1
-0 work 7
-0 store pm+0 1
-0 store pm+64 1
-1 load pm+64
-1 store pm+64 2
-0 store pm+0 3
-1 work 9
-",
-        );
-        let steps = steps(&log.unwrap());
-        let (a, b) = (Addr::pm(0), Addr::pm(64));
-        let first = [
-            Step::Work(7),
-            Step::Store(a, 1, None),
-            Step::Store(b, 1, Some(1)),
-            Step::Store(a, 3, None),
-        ];
-        let second = [
-            Step::Wait(b, 1),
-            Step::Load(b),
-            Step::Wait(b, 1),
-            Step::Store(b, 2, None),
-            Step::Work(9),
-        ];
-        assert_eq!(steps, [first.to_vec(), second.to_vec()]);
-    }
-    #[test]
-    fn instructions_are_made_of_powers_of_two() {
-        let n = 0b1001_0110u32;
-        let sum: u32 = (0..32).filter(|bit| n >> bit & 1 == 1).map(|bit| sites()[bit]).sum();
-        assert_eq!(sum, n);
-    }
-}
+mod tests;

@@ -95,6 +95,8 @@ mod tests {
             "qemu-x86_64: ./include/qemu/rcu.h:102: rcu_read_unlock: Assertion `p_rcu_reader->depth != 0' failed.",
             "ERROR:../../plugins/core.c:235:qemu_plugin_vcpu_exit_hook: assertion failed: (success)",
             "qemu-x86_64: QEMU internal SIGSEGV {code=MAPERR, addr=0x20}",
+            "qemu: unhandled CPU exception 0x5 - aborting",
+            "thread '<unnamed>' panicked at /src/crates/fencepost-qemu-plugin/src/lib.rs:3:5:",
         ] {
             assert_eq!(failure(&format!("hello\n{own}\nbye\n")).as_deref(), Some(own));
         }
@@ -102,6 +104,11 @@ mod tests {
             "prog: a.c:7: main: Assertion `x == 1' failed.",
             "qemu: uncaught target signal 11 (Segmentation fault) - core dumped",
             "thread 'main' panicked at src/main.rs:3:5:",
+            "qemu-x86_64: Could not open '/lib64/ld-linux-x86-64.so.2'",
+            "ERROR: ../../a.c:235: no memory",
+            "ERROR: assertion failed: x",
+            "../../a.c:235: assertion failed: x",
+            "the library libfencepost-qemu-plugin is there",
         ] {
             assert_eq!(failure(other), None);
         }

@@ -149,4 +149,78 @@ mod tests {
             assert!(why.contains("too large"), "{why}");
         }
     }
+    /// The memory before the run is the image, longer where the log reaches further, with the log's own first words in it.
+    #[test]
+    fn memory_before_the_run_holds_the_image_and_the_first_words() {
+        let scratch = Scratch::new().expect("a folder");
+        let (file, image) = (scratch.path().join("a.log"), scratch.path().join("image"));
+        let mut before = vec![0u8; 100];
+        (before[8], before[99]) = (3, 4);
+        std::fs::write(&image, &before).expect("a folder to write to");
+        let loaded = |text: &str, image: Option<&Path>| {
+            std::fs::write(&file, format!("fencepost-log 1\n{text}")).expect("a folder to write to");
+            load(&file, 0, image).expect("a log")
+        };
+        let found = loaded("initial pm+0x50 0x7\n0 store pm+184 1\n", Some(&image));
+        let mut wanted = before.clone();
+        // The last store ends at 192, a multiple of 64.
+        wanted.resize(192, 0);
+        wanted[0x50] = 7;
+        assert_eq!(*found.base.bytes, *wanted);
+        let words = [8, 96, 0x50].map(|at| found.log.initial.word(Addr::pm(at)));
+        assert_eq!(words, [3, 4 << 24, 7]);
+        assert_eq!(
+            loaded("0 store pm+0 1\n", Some(&image)).base.bytes.len(),
+            128,
+            "an image of whole lines"
+        );
+        assert_eq!(loaded("0 store pm+192 1\n", None).base.bytes.len(), 256);
+    }
+    #[test]
+    fn executions_are_counted_from_one_where_there_is_none() {
+        let scratch = Scratch::new().expect("a folder");
+        let file = scratch.path().join("a.log");
+        std::fs::write(
+            &file,
+            "fencepost-log 1\n0 store pm+0 1\nfencepost-log 1\n0 store pm+64 1\n",
+        )
+        .expect("a file");
+        assert_eq!(texts(&file).map_err(|e| e.to_string()).map(|t| t.len()), Ok(2));
+        let second = load(&file, 1, None).expect("two executions");
+        assert_eq!(second.log.trace.stores[0].addr, Addr::pm(64));
+        let why = load(&file, 2, None)
+            .map(|_| ())
+            .expect_err("two executions")
+            .to_string();
+        assert!(why.contains("there is no execution 3 in it"), "{why}");
+        std::fs::write(&file, "fencepost-log 1\n0 nonsense\n").expect("a file");
+        let why = load(&file, 0, None).map(|_| ()).expect_err("no log").to_string();
+        assert!(why.contains("a.log:2: "), "{why}");
+    }
+    /// A file whose length changes is one by itself, even where an image holds what it held.
+    #[test]
+    fn files_of_a_log_are_parts_of_memory() {
+        let scratch = Scratch::new().expect("a folder");
+        let (file, image) = (scratch.path().join("a.log"), scratch.path().join("image"));
+        std::fs::write(&image, [7; 64]).expect("a folder to write to");
+        let parts = |declared: &str, image: Option<&Path>| {
+            let text = format!("fencepost-log 1\npersistent 0x10000 12288\n{declared}0 store pm+8 7\n");
+            std::fs::write(&file, text).expect("a folder to write to");
+            let loaded = load(&file, 0, image).expect("a log");
+            let part = |p: &Part| (p.name.clone(), p.offset, p.length, p.length_at);
+            loaded.base.parts.iter().map(part).collect::<Vec<_>>()
+        };
+        let grows = "file 0x0 100 pool length 0x2000\n";
+        let wanted = vec![("pool".to_owned(), 0, 100, Some(0x2000))];
+        assert_eq!(
+            [parts(grows, None), parts(grows, Some(&image))],
+            [wanted.clone(), wanted]
+        );
+        let whole = vec![(String::new(), 0, 12288, None)];
+        assert_eq!(parts("file 0x0 100 pool\n", Some(&image)), whole);
+        assert_eq!(parts("", None), whole);
+        let two = parts("file 0x0 100 pool\nfile 0x1000 16 side\n", None);
+        let wanted = [("pool".to_owned(), 0, 100, None), ("side".to_owned(), 4096, 16, None)];
+        assert_eq!(two, wanted);
+    }
 }

@@ -184,15 +184,110 @@ fn is_runtime(function: &str) -> bool {
     packages.iter().any(|p| function.starts_with(p))
 }
 
-/// A program's code is not where it was linked for by its place in the file: its segments begin on pages of their own.
-#[test]
-fn an_offset_into_a_file_is_an_address_of_its_segment() {
-    let module = Module::load(&std::env::current_exe().unwrap()).expect("a program");
-    assert!(module.segments.iter().any(|s| s.0 != s.2), "{:x?}", module.segments);
-    for (offset, length, address) in module.segments.iter().filter(|s| s.1 > 8) {
-        for at in [0, 7, length - 1] {
-            assert_eq!(module.address(offset + at), Some(address + at));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A function of this program, the line on which it begins, and its place in the program's file.
+    #[inline(never)]
+    fn here() -> u32 {
+        line!()
+    }
+    fn place() -> (PathBuf, u64) {
+        let address = here as fn() -> u32 as usize as u64;
+        let program = std::env::current_exe().expect("a program");
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("what is mapped");
+        let offset = maps.lines().find_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let (first, end) = words[0].split_once('-')?;
+            let number = |n: &str| u64::from_str_radix(n, 16).ok();
+            let range = number(first)?..number(end)?;
+            range
+                .contains(&address)
+                .then(|| Some(address - range.start + number(words[2])?))?
+        });
+        (program, offset.expect("this program is mapped"))
+    }
+
+    #[test]
+    fn a_place_is_named_by_the_first_frame_of_the_users_own_code() {
+        let (program, offset) = place();
+        let library = PathBuf::from("/usr/lib/nothing.so.6");
+        let process = Process {
+            program: program.clone(),
+            modules: [("1".to_owned(), library), ("2".to_owned(), program.clone())].into(),
+            events: 0,
+        };
+        let mut places = Places::default();
+        let mut name = |place: &str| places.name(0, &process, place);
+        let own = format!("2+{offset:#x}");
+        let line = here();
+        let (found, known) = name(&own);
+        if !known {
+            // Built without tables of lines.
+            let file = program.file_name().unwrap_or_default().to_string_lossy();
+            assert_eq!(found, format!("{file}+{offset:#x}"));
+            return;
+        }
+        // Its first instruction is of its head, its body or its end.
+        let lines = (line - 1..=line + 1).map(|l| format!("places.rs:{l}"));
+        assert!(lines.into_iter().any(|l| l == found), "{found}");
+        let file = program.file_name().and_then(|n| n.to_str()).expect("a name").to_owned();
+        // What it called comes second, who called it last.
+        assert_eq!(
+            name(&format!("1+0x12<{own}")),
+            (format!("{found} through nothing.so.6+0x12"), true)
+        );
+        let (called, known) = name(&format!("{own}<1+0x12<{own}"));
+        assert!(known && called.starts_with(&format!("{found} < ")), "{called}");
+        assert!(called.ends_with(&format!(" {found}")), "{called}");
+        // Nothing of a library has a line, nor has what lies in no segment.
+        assert_eq!(name("1+0x12<1+0x13"), ("nothing.so.6+0x12".to_owned(), false));
+        let outside = u64::MAX;
+        assert_eq!(
+            name(&format!("{own}<2+{outside:#x}")).0,
+            found,
+            "a caller is told by its line"
+        );
+        assert_eq!(
+            name(&format!("2+{outside:#x}")),
+            (format!("{file}+{outside:#x}"), false)
+        );
+        for unknown in ["?", "7+0x1", "2+12"] {
+            assert_eq!(name(unknown), (unknown.to_owned(), false));
+        }
+        assert_eq!(name("@a#b"), ("?a?b".to_owned(), false), "a log has no place for these");
+        assert_eq!(name(&own), (found, true), "as before");
+    }
+    #[test]
+    fn the_users_own_is_the_program_and_what_is_none_of_the_systems() {
+        let program = Path::new("/usr/lib/jvm/java");
+        assert!(is_own(program, program));
+        assert!(is_own(Path::new("/home/a/lib.so"), program));
+        assert!(!is_own(Path::new("/usr/lib/libc.so.6"), program));
+        assert!(is_own(Path::new("/usr/library/a.so"), program));
+        // By another name it is the same program.
+        let shell = Path::new("/bin/sh").canonicalize().expect("a shell");
+        assert!(is_own(&shell, Path::new("/bin/sh")));
+        for (function, runtime) in [
+            ("runtime.mmap", true),
+            ("sync.(*Mutex).Lock", true),
+            ("main.runtime.x", false),
+        ] {
+            assert_eq!(is_runtime(function), runtime, "{function}");
         }
     }
-    assert_eq!(module.address(u64::MAX), None);
+
+    /// A program's code is not where it was linked for by its place in the file: its segments begin on pages of their own.
+    #[test]
+    fn an_offset_into_a_file_is_an_address_of_its_segment() {
+        let module = Module::load(&std::env::current_exe().unwrap()).expect("a program");
+        assert!(module.segments.iter().any(|s| s.0 != s.2), "{:x?}", module.segments);
+        for (offset, length, address) in module.segments.iter().filter(|s| s.1 > 8) {
+            for at in [0, 7, length - 1] {
+                assert_eq!(module.address(offset + at), Some(address + at));
+            }
+        }
+        assert_eq!(module.address(u64::MAX), None);
+    }
 }

@@ -86,3 +86,57 @@ fn kind(path: &Path) -> Result<Kind, BadInput> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::scratch::Scratch;
+
+    /// The first bytes of a program for this class and machine.
+    fn elf(class: u8, machine: u8) -> Vec<u8> {
+        let mut bytes = vec![0; 64];
+        bytes[..5].copy_from_slice(&[0x7f, b'E', b'L', b'F', class]);
+        bytes[18] = machine;
+        bytes
+    }
+
+    #[test]
+    fn a_script_is_run_by_its_interpreter_and_only_x86_64_runs() {
+        let folder = Scratch::new().expect("a folder");
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let put = |name: &str, bytes: &[u8]| std::fs::write(path(name), bytes).expect("a folder to write to");
+        put("program", &elf(2, 62));
+        // Each is interpreted by the one before it.
+        let mut interpreter = path("program");
+        for i in 1..=4 {
+            put(
+                &format!("script{i}"),
+                format!("#! {interpreter}\t -v {i} \nrest\n").as_bytes(),
+            );
+            interpreter = path(&format!("script{i}"));
+        }
+        let found = |name: &str| emulated(&[path(name), "a b".to_owned()]).map_err(|e| e.message);
+        let (program, first, second) = (path("program"), path("script1"), path("script2"));
+        assert_eq!(found("program"), Ok(vec![program.clone(), "a b".into()]));
+        assert_eq!(
+            found("script1"),
+            Ok(vec![program.clone(), "-v 1".into(), first.clone(), "a b".into()])
+        );
+        let twice = [&program, "-v 1", &first, "-v 2", &second, "a b"].map(str::to_owned);
+        assert_eq!(found("script2"), Ok(twice.to_vec()));
+        assert!(found("script3").is_ok(), "as deep as the system goes");
+        assert!(found("script4").is_err_and(|e| e.contains("and so on")));
+        for (name, bytes, why) in [
+            ("narrow", elf(1, 3), "32-bit"),
+            ("arm", elf(2, 183), "no x86-64 program"),
+            ("empty", Vec::new(), "is no program"),
+            ("text", b"echo hello\n".to_vec(), "is no program"),
+            ("nobody", b"#! \necho\n".to_vec(), "names no interpreter"),
+        ] {
+            put(name, &bytes);
+            assert!(found(name).is_err_and(|e| e.contains(why)), "{name}");
+        }
+        assert!(found("gone").is_err());
+        assert!(emulated(&[]).is_err_and(|e| e.message.contains("after `--`")));
+    }
+}

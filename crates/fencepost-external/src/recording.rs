@@ -215,3 +215,127 @@ pub(crate) fn address(text: &str) -> Option<(usize, u64)> {
     let (file, offset) = text.strip_prefix('f')?.split_once('+')?;
     Some((file.parse().ok()?, hexadecimal(offset)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_of_a_journal_is_kept_with_its_process() {
+        let mut all = Recording::default();
+        assert_eq!(all.line("program /bin/first"), None, "of no process");
+        let lines = [
+            "program /bin/a b",
+            "module 3 /lib/c d.so",
+            "size 0 100",
+            "size 0 50",
+            "size 1 8",
+            "initial f1+0x40 0x11",
+            "found main",
+            "exited 123",
+            "missing io_uring_setup",
+            "beside written /tmp/a b",
+        ];
+        let more = [
+            "e 7 2 30 store f0+0x40 0x5 @3+0x12<5+0x77",
+            "late 9 1 0 sfence @?",
+            "refused writev @3+0x1 it is too long",
+            "refused writev @3+0x1 it is too long",
+            "refused writev @3+0x2 it is too long",
+            "warm 4 f0+0x40*3 0x1000",
+            "vcpu 4 2",
+            "vcpu 4 3",
+            "vcpu 5 3",
+        ];
+        for lines in [&lines[..], &more] {
+            all.processes.push(Process::default());
+            for line in lines {
+                assert!(all.line(line).is_some(), "{line}");
+            }
+        }
+        let [first, second] = &all.processes[..] else {
+            panic!("two processes");
+        };
+        assert_eq!((first.program.to_str(), first.events), (Some("/bin/a b"), 0));
+        assert_eq!(first.modules, [("3".to_owned(), PathBuf::from("/lib/c d.so"))].into());
+        assert_eq!((second.events, second.modules.len()), (2, 0));
+        assert_eq!(all.lengths, [(0, 100), (1, 8)].into(), "the largest length");
+        assert_eq!(all.initial, [(1, 0x40, 0x11)]);
+        assert_eq!(all.found, ["main".to_owned()].into());
+        assert_eq!(all.exited, [123].into());
+        assert_eq!(all.missing, ["io_uring_setup".to_owned()].into());
+        assert_eq!(all.beside, [("/tmp/a b".to_owned(), "written".to_owned())].into());
+        let noted = |e: &Noted| (e.number, e.late, e.thread, e.work, e.process);
+        let events: Vec<_> = all.events.iter().map(noted).collect();
+        assert_eq!(events, [(7, false, 2, 30, 1), (9, true, 1, 0, 1)]);
+        let (what, place) = (&all.events[0].what[..], &all.events[0].place[..]);
+        assert_eq!((what, place), ("store f0+0x40 0x5", "3+0x12<5+0x77"));
+        let refused = |place: &str| Refused {
+            call: "writev".into(),
+            why: "it is too long".into(),
+            process: 1,
+            place: place.into(),
+        };
+        assert_eq!(all.refused, [(refused("3+0x1"), 2), (refused("3+0x2"), 1)].into());
+        assert_eq!(all.warm, [(1, 4, "f0+0x40*3 0x1000".to_owned())]);
+        assert_eq!(all.vcpus, [((1, 4), 2), ((1, 5), 3)].into(), "the first thread");
+        for bad in [
+            "nonsense 1",
+            "e 7 2",
+            "e 7 2 x sfence @?",
+            "e 7 2 3 sfence",
+            "size 0",
+            "initial 0x40 0x1",
+            "exited",
+        ] {
+            assert_eq!(all.line(bad), None, "{bad}");
+        }
+    }
+    #[test]
+    fn numbers_and_addresses_are_as_the_recorder_writes_them() {
+        assert_eq!(
+            (hexadecimal("0x4F"), hexadecimal("4F"), hexadecimal("0x")),
+            (Some(79), None, None)
+        );
+        assert_eq!(address("f12+0x40"), Some((12, 64)));
+        for bad in ["12+0x40", "f12", "f12+40", "fx+0x40"] {
+            assert_eq!(address(bad), None, "{bad}");
+        }
+    }
+    /// Journals are counted from 1, and their events put into one order: what was written down late is before the event of its number.
+    #[test]
+    fn the_journals_of_all_processes_are_one_recording() {
+        let scratch = crate::recovery::scratch::Scratch::new().expect("a folder");
+        let folder = scratch.path();
+        let shared = Shared::open(&folder.join("state")).expect("a folder to write to");
+        shared.files[1].first_length.store(48, Ordering::Relaxed);
+        let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("a folder to write to");
+        put(
+            "journal-1",
+            "program /bin/a\nsize 1 64\ne 5 0 0 sfence @?\ne 2 0 0 store f1+0x0 0x1 @?\n",
+        );
+        put(
+            "journal-2",
+            "program /bin/b\nlate 5 1 0 store f1+0x8 0x1 @?\ne 3 1 0 sfence @?\n",
+        );
+        put("journal-4", "program /bin/c\n");
+        let all = Recording::read(folder).expect("a recording");
+        let order: Vec<_> = all.events.iter().map(|e| (e.number, e.late, e.process)).collect();
+        assert_eq!(order, [(2, false, 0), (3, false, 1), (5, true, 1), (5, false, 0)]);
+        let programs: Vec<_> = all.processes.iter().map(|p| (p.program.to_str(), p.events)).collect();
+        assert_eq!(programs, [(Some("/bin/a"), 2), (Some("/bin/b"), 2)]);
+        assert_eq!((all.lengths, all.first_lengths), ([(1, 64)].into(), [(1, 48)].into()));
+        put("journal-2", "program /bin/b\nnonsense\n");
+        let why = || {
+            Recording::read(folder)
+                .map(|_| ())
+                .expect_err("no recording")
+                .to_string()
+        };
+        assert!(why().contains("journal-2: `nonsense`"), "{}", why());
+        shared.ended.store(FAILED, Ordering::Relaxed);
+        assert!(why().contains("is the disk full?"), "{}", why());
+        put("failed", "the program forked too often");
+        assert!(why().contains("the program forked too often"), "{}", why());
+    }
+}

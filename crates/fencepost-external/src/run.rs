@@ -199,8 +199,140 @@ fn only_the_first(executions: usize) -> Option<String> {
     })
 }
 
-#[test]
-fn executions_that_do_not_run_are_told() {
-    assert_eq!(only_the_first(1), None);
-    assert!(only_the_first(2).is_some_and(|w| w.starts_with("the log holds 2 executions")));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::command::{ReadsBy, Recover};
+    use crate::recovery::scratch::Scratch;
+    use std::time::Duration;
+
+    /// A log on a design that flushes, with an audit by a shell if there is one.
+    fn run(events: &str, audit: Option<&str>, change: impl Fn(&mut CheckRequest)) -> LoggedRun {
+        let scratch = Scratch::new().expect("a folder");
+        let path = scratch.path().join("a.log");
+        std::fs::write(&path, format!("fencepost-log 1\npersistent 0x10000 4096\n{events}")).expect("a folder");
+        let check = audit.map(|audit| {
+            let script = scratch.path().join("audit.sh");
+            std::fs::write(
+                &script,
+                format!("byte() {{ od -An -tu1 -j$1 -N1 $image | tr -d ' '; }}\nimage=$1\n{audit}\n"),
+            )
+            .expect("a folder");
+            let mut check = CheckRequest {
+                recover: Recover {
+                    command: format!("sh {}", script.display()),
+                    server: false,
+                    reads: ReadsBy::Nobody,
+                    timeout: Duration::from_secs(60),
+                    memory: None,
+                },
+                points: 1000,
+                time: None,
+            };
+            change(&mut check);
+            check
+        });
+        let request = LogRequest {
+            log: path,
+            image: None,
+            request: Request {
+                design: "x86-adr".into(),
+                media: Some("pwq".into()),
+                ..Request::default()
+            },
+            check,
+        };
+        run_log(&request).expect("it runs")
+    }
+    fn checked(events: &str, audit: &str, change: impl Fn(&mut CheckRequest)) -> LoggedCheck {
+        run(events, Some(audit), change).check.expect("it was checked")
+    }
+    /// The second word of the second line, made durable in an operation of its own.
+    const ONE: &str = "0 begin 0\n0 store pm+72 5\n0 clwb pm+72\n0 sfence\n0 end 0\n0 ack 0\n";
+
+    #[test]
+    fn recovery_gets_what_is_durable_at_each_crash_point() {
+        // Before the one durable event and at the end; every other byte stays zero.
+        let audit = "test $(byte 72) = 0 || test $(byte 72) = 5 && test $(byte 8)$(byte 64)$(byte 73)$(byte 80) = 0000";
+        let found = checked(ONE, audit, |_| {});
+        assert_eq!((found.points, found.points_total, found.why.as_deref()), (2, 2, None));
+        assert!(found.conforms && !found.violated() && found.in_flight_complete);
+        let found = checked(ONE, "test $(byte 72) = 0", |_| {});
+        assert_eq!(
+            (found.points, found.event, found.why.as_deref()),
+            (2, Some(1), Some("exit status 1"))
+        );
+        assert!(found.violated());
+        // What is told of operations: those before this one are begun and acknowledged, too.
+        let told = "test $FENCEPOST_BEGUN$FENCEPOST_ACKED = 11 && exit 1; exit 0";
+        let found = checked(ONE, told, |_| {});
+        assert_eq!((found.event, found.crash), (Some(1), Some([vec![1], vec![1]])));
+        let fourth = ONE.replace(" 0\n", " 3\n");
+        let told = "test $FENCEPOST_BEGUN = 4 && exit 1; exit 0";
+        let crash = checked(&fourth, told, |_| {}).crash.expect("a crash point");
+        assert_eq!(crash[0], [4]);
+        let broken = LoggedCheck {
+            conforms: false,
+            ..checked(ONE, "true", |_| {})
+        };
+        assert!(broken.violated(), "so is a machine that breaks its contract");
+    }
+    #[test]
+    fn points_and_time_are_kept_to() {
+        let lines: String = (0..3).map(|i| format!("0 store pm+{} 1\n", i * 64)).collect();
+        let found = checked(&lines, "true", |c| c.points = 2);
+        // Nothing was flushed: of the eight states of three lines it looks at two.
+        assert!(
+            !found.in_flight_complete && found.in_flight_states == 2,
+            "{}",
+            found.in_flight_states
+        );
+        let found = checked(&lines, "true", |_| {});
+        assert_eq!((found.in_flight_states, found.in_flight_complete), (8, true));
+        let found = checked(&lines, "true", |c| c.time = Some(Duration::ZERO));
+        assert_eq!((found.points, found.in_flight_states), (0, 0));
+        let found = checked(&lines, "false", |c| c.time = Some(Duration::from_secs(86400)));
+        assert_eq!((found.points, found.event), (1, Some(0)));
+    }
+    /// Recovery takes both lines of one thread as proof of the line of another.
+    #[test]
+    fn what_is_lost_in_flight_is_named_by_each_threads_own_lines() {
+        let events = "0 store pm+0 1 @ a.c:1\n1 store pm+128 1 @ b.c:1\n0 store pm+64 1 @ a.c:2\n";
+        let lost = |audit: &str| {
+            let found = checked(events, audit, |_| {});
+            let why = found.why.expect("it fails");
+            assert_eq!(why, "with the writes in flight in another order: exit status 1");
+            assert_eq!((found.event, found.crash), (None, Some([vec![0, 0], vec![0, 0]])));
+            found.lost
+        };
+        let only = |a: u64, b: u64, c: u64| format!("test $(byte 0)$(byte 64)$(byte 128) != {a}{b}{c}");
+        assert_eq!(lost(&only(1, 1, 0)), ["b.c:1"]);
+        assert_eq!(lost(&only(0, 1, 1)), ["a.c:1"]);
+        assert_eq!(lost(&only(1, 0, 1)), ["a.c:2"]);
+    }
+    #[test]
+    fn a_run_counts_what_the_log_has() {
+        let found = run(&format!("0 work 150\n{ONE}0 work 7\n"), None, |_| {});
+        assert_eq!((found.ops, found.threads, found.instructions_between), (1, 1, 157));
+        assert_eq!((found.durable_events, found.pm_writes), (1, 1));
+        assert!(found.instructions >= 157 && found.check.is_none());
+        assert!(found.note.contains("157 instructions between events"), "{}", found.note);
+        assert!(!found.note.contains("caches begin") && !found.note.contains("hardware transaction"));
+        let found = run(&format!("0 warm pm+0*3 pm+0\n{ONE}"), None, |_| {});
+        assert!(found.note.contains("caches begin with 3 lines"), "{}", found.note);
+    }
+    /// A line that was accessed twice is as new as its newest access.
+    #[test]
+    fn caches_begin_with_each_line_once() {
+        let log = "fencepost-log 1\n0 warm pm+0 pm+64\n1 warm pm+0\n0 store pm+0 1\n";
+        let log = fencepost_contract::recorded::parse(log).expect("a log");
+        let lines: Vec<(usize, u64)> = resident(&log).iter().map(|(t, l)| (t.index(), l.base().0)).collect();
+        let pm = |at| fencepost_kernel::Addr::pm(at).0;
+        assert_eq!(lines, [(0, pm(64)), (1, pm(0))]);
+    }
+    #[test]
+    fn executions_that_do_not_run_are_told() {
+        assert_eq!(only_the_first(1), None);
+        assert!(only_the_first(2).is_some_and(|w| w.starts_with("the log holds 2 executions")));
+    }
 }

@@ -49,3 +49,49 @@ pub(super) fn files(asked: &[PathBuf]) -> Result<Vec<PathBuf>, LabError> {
         false => Ok(files),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::scratch::Scratch;
+
+    #[test]
+    fn files_are_named_by_whole_paths_and_told_apart_by_their_names() {
+        let scratch = Scratch::new().expect("a folder");
+        let folder = scratch.path().canonicalize().expect("a folder");
+        std::fs::create_dir(folder.join("other")).expect("a folder");
+        let why = |names: &[&str]| {
+            let paths: Vec<PathBuf> = names.iter().map(|n| folder.join(n)).collect();
+            files(&paths).map_err(|e| e.to_string())
+        };
+        std::fs::write(folder.join("there"), "").expect("a file");
+        let wanted = vec![folder.join("there"), folder.join("new"), folder.join("other/third")];
+        assert_eq!(why(&["other/../there", "new", "other/third"]), Ok(wanted));
+        for (names, wanted) in [
+            (&["gone/new"][..], "its folder is not there"),
+            (&["other"], "is a folder"),
+            (&["there", "other/there"], "two files have one name"),
+            (&["a b"], "no place for a name"),
+            (&["a\u{7}b"], "no place for a name"),
+            (&["a@b"], "no place for a name"),
+            (&["a#b"], "no place for a name"),
+            (&[], "name the persistent file"),
+        ] {
+            let why = why(names).expect_err(wanted);
+            assert!(why.contains(wanted), "{why}");
+        }
+    }
+    #[test]
+    fn a_file_is_no_longer_than_an_image_may_be() {
+        let scratch = Scratch::new().expect("a folder");
+        let path = scratch.path().join("large");
+        let file = std::fs::File::create(&path).expect("a file");
+        // Nothing but a hole.
+        for (length, fits) in [(MOST, true), (MOST + 1, false)] {
+            file.set_len(length).expect("a hole");
+            let found = files(std::slice::from_ref(&path)).map_err(|e| e.to_string());
+            assert_eq!(found.is_ok(), fits, "{found:?}");
+            assert!(found.err().is_none_or(|e| e.contains("at most 4 GiB")));
+        }
+    }
+}

@@ -318,3 +318,6 @@ fn refused(recording: &Recording) -> BadInput {
     }
     BadInput::new(text.trim_end().to_owned()).hint("nothing was written")
 }
+
+#[cfg(test)]
+mod tests;

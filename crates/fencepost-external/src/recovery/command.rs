@@ -116,3 +116,87 @@ impl Recover {
         BadInput::new(format!("the recovery command `{}` cannot be run: {why}", self.command)).into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::image::Base;
+    use std::os::unix::process::ExitStatusExt;
+
+    fn recover(command: &str) -> Recover {
+        Recover {
+            command: command.into(),
+            server: false,
+            reads: ReadsBy::Report,
+            timeout: Duration::from_secs(10),
+            memory: None,
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_process_is_a_verdict_unless_it_did_not_run() {
+        let recover = recover("audit");
+        let verdict = |raw: i32, expired: bool, said: &str| {
+            let found = recover.verdict(ExitStatus::from_raw(raw), expired, said);
+            found.map_err(|e| e.to_string())
+        };
+        let failed = |why: &str| Ok(Some(why.to_owned()));
+        assert_eq!(verdict(0, false, "hello\n"), Ok(None));
+        assert_eq!(verdict(3 << 8, false, ""), failed("exit status 3"));
+        assert_eq!(verdict(3 << 8, false, "one\n two \n\n"), failed("exit status 3: two"));
+        assert_eq!(verdict(11, false, "one\n"), failed("killed by signal 11: one"));
+        // One that was killed because it took too long hangs, however it ended.
+        for raw in [0, 9, 127 << 8] {
+            assert_eq!(verdict(raw, true, ""), failed("recovery hangs: no end after 10s"));
+        }
+        for code in [126, 127] {
+            let why = verdict(code << 8, false, "sh: audit: not found\n").expect_err("it did not run");
+            assert!(why.contains("`audit` cannot be run: sh: audit: not found"), "{why}");
+        }
+        assert!(verdict(125 << 8, false, "").is_ok());
+    }
+    #[test]
+    fn the_path_of_the_image_has_its_place_in_the_command() {
+        let on = |command: &str, server| {
+            let recover = Recover {
+                server,
+                ..recover(command)
+            };
+            recover.command_on(Path::new("/tmp/a b"))
+        };
+        assert_eq!(on("audit -v", false), "audit -v '/tmp/a b'");
+        assert_eq!(on("audit {} -v", false), "audit '/tmp/a b' -v");
+        assert_eq!(
+            (on("audit", true), on("audit {}", true)),
+            ("audit".into(), "audit '/tmp/a b'".into())
+        );
+        let unobserved = recover("audit").unobserved();
+        assert_eq!((unobserved.reads, &unobserved.command[..]), (ReadsBy::Nobody, "audit"));
+        assert_eq!((ReadsBy::Nobody.name(), ReadsBy::Report.name()), ("unknown", "report"));
+    }
+    /// What needs no shell is started without; memory is limited by one, in units of 1024 bytes.
+    #[test]
+    fn a_shell_starts_what_needs_one() {
+        let image = ImageFile::new("/tmp/image".into(), Base::whole([0; 8].into()));
+        let copies = Copies {
+            reads: Path::new(""),
+            input: Path::new(""),
+            output: Path::new(""),
+        };
+        let words = |recover: &Recover| {
+            let command = recover.start(&image, &copies).expect("no emulator is asked for");
+            let words = std::iter::once(command.get_program()).chain(command.get_args());
+            words.map(|w| w.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(words(&recover("audit -v")), ["audit", "-v", "/tmp/image"]);
+        assert_eq!(
+            words(&recover("audit | cat")),
+            ["/bin/sh", "-c", "audit | cat /tmp/image"]
+        );
+        let limited = Recover {
+            memory: Some(10 << 20),
+            ..recover("audit")
+        };
+        assert_eq!(words(&limited), ["/bin/sh", "-c", "ulimit -v 10240; audit /tmp/image"]);
+    }
+}

@@ -194,4 +194,59 @@ mod tests {
         }
         assert_eq!(observed("read 8\nend\n"), None);
     }
+    #[test]
+    fn the_plugin_is_told_of_each_file_and_of_where_answers_go() {
+        let emulator = Emulator::known("/opt/qemu".into(), "/lib/plugin.so".into());
+        let copies = Copies {
+            reads: Path::new("/scratch/image-0.reads"),
+            input: Path::new("/dev/null"),
+            output: Path::new("/scratch/image-0.out"),
+        };
+        let files = [("/scratch/image-0/a".into(), 0), ("/scratch/image-0/b".into(), 4096)];
+        let command = emulator.start("/bin/audit -v  x", &files, &copies).expect("a program");
+        let arguments: Vec<_> = command.get_args().map(|a| a.to_string_lossy().into_owned()).collect();
+        let plugin = "/lib/plugin.so,offset=0,image=/scratch/image-0/a,offset=4096,image=/scratch/image-0/b,\
+                      reads=/scratch/image-0.reads,input=/dev/null,output=/scratch/image-0.out,folder=/scratch";
+        assert_eq!(command.get_program(), "/opt/qemu");
+        assert_eq!(
+            arguments,
+            ["-cpu", "max", "-seed", "1", "-plugin", plugin, "/bin/audit", "-v", "x"]
+        );
+        assert_eq!(
+            (emulator.name(), emulator.plugin()),
+            ("/opt/qemu", Path::new("/lib/plugin.so"))
+        );
+    }
+    #[test]
+    fn an_emulator_is_for_one_program_of_x86_64() {
+        let scratch = crate::recovery::scratch::Scratch::new().unwrap();
+        let path = |name: &str| scratch.path().join(name).display().to_string();
+        let says = "#!/bin/sh\necho -- -plugin; echo qemu-x86_64 version 7.2.11\n";
+        for (name, text) in [("qemu", says), ("plugin.so", ""), ("a,b.so", "")] {
+            std::fs::write(path(name), text).unwrap();
+        }
+        std::fs::set_permissions(path("qemu"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let new = |plugin: &str, command: &str| {
+            let found = Emulator::new(&path("qemu"), Some(Path::new(&path(plugin))), command);
+            found.map(|e| e.plugin().display().to_string()).map_err(|e| e.message)
+        };
+        // A shell is a program, and the image may stand anywhere.
+        assert_eq!(new("plugin.so", "sh {} -v"), Ok(path("plugin.so")));
+        for (plugin, command, why) in [
+            ("plugin.so", "sh | cat", "is for a shell"),
+            ("plugin.so", &path("qemu")[..], "is no x86-64 program"),
+            ("plugin.so", "/no/such/program", "is no x86-64 program"),
+            (
+                "plugin.so",
+                "no-such-program-1",
+                "no program `no-such-program-1` on the path",
+            ),
+            ("a,b.so", "sh", "no path with a comma"),
+            ("gone.so", "sh", "is not there"),
+        ] {
+            assert!(new(plugin, command).is_err_and(|e| e.contains(why)), "{why}");
+        }
+        assert_eq!(find("a/b").ok(), Some(PathBuf::from("a/b")));
+        assert!(find("sh").is_ok_and(|p| p.is_absolute() && p.ends_with("sh")));
+    }
 }

@@ -84,3 +84,49 @@ fn work(runner: &mut Runner, todo: &Mutex<Receiver<Box<ImageJob>>>, answers: &Se
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::command::ReadsBy;
+    use crate::recovery::scratch::Scratch;
+    use fencepost_contract::images::{Images, Next};
+    use fencepost_contract::{Contract, ContractKind};
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    #[test]
+    fn every_image_that_was_handed_out_comes_back() {
+        let log = "fencepost-log 1\n0 store pm+0 1\n0 store pm+64 1\n";
+        let log = fencepost_contract::recorded::parse(log).expect("a log");
+        let space = Contract::from(ContractKind::Px86).space(&log.trace, &log.initial);
+        let mut images = Images::new(&space, false);
+        let scratch = Scratch::new().expect("a folder");
+        let recover = Recover {
+            command: "test -s".into(),
+            server: false,
+            reads: ReadsBy::Nobody,
+            timeout: Duration::from_secs(60),
+            memory: None,
+        };
+        let watch = Deadlines::start();
+        let base = Base::whole([0; 128].into());
+        let mut pool = Pool::start(&recover, 2, scratch.path(), &base, &watch.0);
+        assert!(pool.take().is_none() && pool.out() == 0);
+        let mut keys = BTreeSet::new();
+        for out in 1..=3 {
+            let Next::Run(job) = images.next_image() else {
+                panic!("four images");
+            };
+            keys.insert(job.key);
+            pool.give(job);
+            assert_eq!(pool.out(), out);
+        }
+        for left in (0..3).rev() {
+            let (job, answer) = pool.take().expect("one is out");
+            assert!(keys.remove(&job.key) && answer.is_ok_and(|a| a.failed.is_none()));
+            assert_eq!(pool.out(), left);
+        }
+        assert!(pool.take().is_none() && keys.is_empty());
+    }
+}

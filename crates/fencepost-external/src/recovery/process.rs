@@ -172,3 +172,27 @@ impl ProcessRunner {
         }
     }
 }
+
+/// A run that says nothing of what it read may have read anything: what the run before it said is gone.
+#[test]
+fn what_one_run_read_is_not_taken_for_what_the_next_one_did() {
+    let scratch = super::scratch::Scratch::new().expect("a folder");
+    let mark = scratch.path().join("mark").display().to_string();
+    let request = Recover {
+        command: format!("test -e {mark} || echo read 0 8 > $FENCEPOST_READS; touch {mark}; true"),
+        server: false,
+        reads: ReadsBy::Report,
+        timeout: std::time::Duration::from_secs(60),
+        memory: None,
+    };
+    let image = ImageFile::new(scratch.path().join("image"), Base::whole([0; 64].into()));
+    let deadlines = Arc::new(Deadlines::default());
+    let mut runner = ProcessRunner::new(request, image, deadlines);
+    let nothing = CrashPoint {
+        begun: vec![],
+        acked: vec![],
+    };
+    let mut read = || runner.run(&[], &nothing).expect("it runs").reads;
+    assert!(read().is_some_and(|reads| reads.len() == 1));
+    assert_eq!(read(), None);
+}

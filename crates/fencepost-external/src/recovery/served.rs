@@ -95,3 +95,63 @@ impl Drop for Served {
         let _ = self.end();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::command::ReadsBy;
+    use std::os::unix::process::CommandExt;
+    use std::time::Duration;
+
+    /// Starts a script of a shell in the emulator's place. No copy has the number that it tells.
+    fn served(script: &str, timeout: Duration) -> (Served, Recover) {
+        let functions = "ask() { test \"$(dd bs=1 count=1 2>/dev/null)\" = $1 || exit 9; }
+copy() { printf '\\376\\377\\377\\177'; printf \"\\\\$1\\\\0\\\\0\\\\0\\\\$2\\\\0\\\\0\\\\0\"; }\n";
+        let recover = Recover {
+            command: "audit".into(),
+            server: false,
+            reads: ReadsBy::Nobody,
+            timeout,
+            memory: None,
+        };
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("exec >&0\n{functions}{script}")]);
+        command.process_group(0);
+        let told = ["2,1".to_owned(), "1,0".to_owned()];
+        let served = Served::start(&mut command, told, &recover).expect("a shell");
+        (served, recover)
+    }
+
+    #[test]
+    fn each_copy_has_its_own_end_and_the_emulators_is_the_programs() {
+        // One exits with 3, one is killed by a signal; then the emulator itself exits.
+        let script = "ask r; copy 1 3; ask k\nask r; copy 2 11; ask k\nask r; exit 5\n";
+        let (mut served, recover) = served(script, Duration::from_secs(600));
+        let watch = Deadlines::start();
+        assert!(served.was_told(&["2,1".into(), "1,0".into()]) && !served.was_told(&["2,1".into(), "1,1".into()]));
+        let mut run = |lives| {
+            let Copied { status, expired } = served.run(&recover, &watch.0).expect("it has an end");
+            assert_eq!((served.lives(), expired), (lives, false));
+            (status.code(), status.signal())
+        };
+        assert_eq!(run(true), (Some(3), None));
+        assert_eq!(run(true), (None, Some(9)), "11 is 9 in octal");
+        assert_eq!(run(false), (Some(5), None));
+    }
+    #[test]
+    fn a_program_that_makes_no_copy_in_time_has_expired() {
+        let (mut served, recover) = served("exec sleep 600", Duration::from_millis(50));
+        let watch = Deadlines::start();
+        let Copied { status, expired } = served.run(&recover, &watch.0).expect("it has an end");
+        assert_eq!((status.signal(), expired, served.lives()), (Some(9), true, false));
+    }
+    #[test]
+    fn an_emulator_ends_with_those_who_ask_it() {
+        let (served, _) = served("exec sleep 600", Duration::from_secs(60));
+        let process = served.emulator.id();
+        let there = || std::path::Path::new(&format!("/proc/{process}")).exists();
+        assert!(there());
+        drop(served);
+        assert!(!there());
+    }
+}

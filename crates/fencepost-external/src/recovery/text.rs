@@ -48,4 +48,12 @@ mod tests {
         assert_eq!(quoted("/tmp/a b"), "'/tmp/a b'");
         assert_eq!(quoted("/tmp/it's"), "'/tmp/it'\\''s'");
     }
+    #[test]
+    fn what_a_shell_would_do_more_with_is_not_plain() {
+        assert!(is_plain("./audit -v a_b+c,d:e@f%g"));
+        for c in "|&;<>()$`\\\"'*?[]#~={}!\n\t".chars() {
+            assert!(!is_plain(&format!("audit {c}")), "{c}");
+        }
+        assert_eq!((list(&[]), list(&[1, 20])), (String::new(), "1,20".to_owned()));
+    }
 }

@@ -266,3 +266,6 @@ pub(crate) fn write(
     std::fs::write(&path, text + "\n").map_err(|e| LabError::file("write", &path, e))?;
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests;

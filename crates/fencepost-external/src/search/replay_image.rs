@@ -189,3 +189,85 @@ pub fn replay_image(id: &str, file: &Path) -> Result<ReplayedImage, LabError> {
         why: answer.failed,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_contract::{Contract, ContractKind};
+
+    fn state() -> ReplayId {
+        let log = fencepost_contract::recorded::parse("fencepost-log 1\n0 store pm+0 1\n").expect("a log");
+        let space = Contract::from(ContractKind::Px86).space(&log.trace, &log.initial);
+        let mut images = fencepost_contract::images::Images::new(&space, false);
+        let fencepost_contract::images::Next::Run(job) = images.next_image() else {
+            panic!("a state");
+        };
+        fencepost_contract::images::ImageWitness::of(&space, &job).id
+    }
+
+    #[test]
+    fn an_id_says_everything_that_a_state_depends_on() {
+        let plain = ImageId {
+            log: "/tmp/a log&.log".into(),
+            execution: 0,
+            image: None,
+            target: Target::Contract(Contract::from(ContractKind::StrictTso)),
+            recover: Recover {
+                command: "./audit --what=a&b@c %".into(),
+                server: false,
+                reads: ReadsBy::Nobody,
+                timeout: Duration::from_millis(1500),
+                memory: None,
+            },
+            nested: None,
+        };
+        let request = Request {
+            design: "x86-adr".into(),
+            machine: "broi".into(),
+            media: Some("pwq".into()),
+            sets: vec!["l1.size=1KiB".into(), "llc.size=4KiB".into()],
+            ..Request::default()
+        };
+        let full = ImageId {
+            execution: 3,
+            image: Some("/tmp/image".into()),
+            target: Target::Design {
+                request: Box::new(request),
+                params: Contract::from(ContractKind::Px86),
+            },
+            recover: Recover {
+                server: true,
+                memory: Some(1 << 30),
+                ..plain.recover.clone()
+            },
+            nested: Some(Emulator::known("qemu-x86_64".into(), "/lib/plugin.so".into())),
+            ..plain.clone()
+        };
+        let state = state();
+        for id in [plain, full] {
+            let text = id.encode(&state);
+            assert!(is_image_id(&text), "{text}");
+            assert_eq!(text.contains("execution="), id.execution > 0, "{text}");
+            let (again, same) = ImageId::decode(&text).expect("a whole id");
+            assert_eq!((again, &same), (id, &state));
+        }
+    }
+    #[test]
+    fn a_damaged_id_is_told() {
+        let whole = |pairs: &str| state().encode(&format!("image?{pairs}@0"));
+        let good = "log=a.log&contract=px86&recover=true&timeout=10";
+        assert!(ImageId::decode(&whole(good)).is_ok());
+        for (pairs, why) in [
+            ("contract=px86", "no log or no contract"),
+            ("log=a.log", "no log or no contract"),
+            ("log=a.log&contract=px86&colour=red", "unknown part `colour`"),
+            ("log=a.log&contract=px86&timeout=long", "`timeout` is no number"),
+            ("log=a.log&contract", "a part without `=`"),
+        ] {
+            let e = ImageId::decode(&whole(pairs)).map(|_| ()).expect_err(why).to_string();
+            assert!(e.contains(why), "{e}");
+        }
+        let other = state().encode("crash?log=a.log@0");
+        assert!(ImageId::decode(&other).is_err() && ImageId::decode("image?log=a.log").is_err());
+    }
+}

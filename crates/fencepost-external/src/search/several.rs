@@ -177,4 +177,87 @@ mod tests {
             assert_eq!(joined(Clean, Clean, unknown, [true, true]).1, None);
         }
     }
+    #[test]
+    fn what_is_counted_of_two_searches_is_added_field_by_field() {
+        let (mut one, mut two) = (search(None, true, Verdict::Clean), search(None, true, Verdict::Clean));
+        (two.threads, one.reads_unknown_why) = (1, Some("first".into()));
+        (one.stores_deviating, two.stores_deviating) = (Some(2), Some(3));
+        two.reads_unknown_why = Some("second".into());
+        two.program = "b.log".into();
+        // Ten recoveries in 1.5 seconds.
+        (two.recoveries, two.seconds) = (3, 1.0);
+        let sum = add(one, two);
+        assert_eq!((sum.threads, sum.stores_deviating), (2, Some(2)));
+        assert_eq!(
+            (sum.reads_unknown_why.as_deref(), &sum.program[..]),
+            (Some("first"), "b.log")
+        );
+        assert!((sum.images_per_s - 10.0 / 1.5).abs() < 1e-9, "{}", sum.images_per_s);
+    }
+    /// States are for each search alike; time that others have left goes to those that follow.
+    #[test]
+    fn a_budget_is_shared() {
+        let ms = Duration::from_millis;
+        let states = |n| share(Budget::States(n), ms(7), 2, 4);
+        assert_eq!([states(10), states(1)], [Budget::States(2), Budget::States(1)]);
+        assert_eq!(share(Budget::Unlimited, ms(7), 2, 4), Budget::Unlimited);
+        let time = |spent| share(Budget::Time(ms(100)), ms(spent), 3, 4);
+        assert_eq!([time(40), time(200)], [Budget::Time(ms(20)), Budget::Time(ms(1))]);
+    }
+    /// The second execution of a log, or the second log of a folder, is the first in which the second of two lines is stored to; each
+    /// has its own folder of verdicts.
+    #[test]
+    fn each_execution_is_searched_until_one_is_violated() {
+        use crate::search::states::tests::{count, request};
+        let scratch = crate::recovery::scratch::Scratch::new().expect("a folder");
+        let path = |name: &str| scratch.path().join(name);
+        let execution = |at: u64| format!("fencepost-log 1\npersistent 0x10000 128\n0 store pm+{at} 1\n");
+        std::fs::create_dir(path("logs")).expect("a folder");
+        for (name, at) in [
+            ("logs/9.log", 0),
+            ("logs/10.log", 64),
+            ("logs/11.log", 8),
+            ("logs/a.txt", 0),
+        ] {
+            std::fs::write(path(name), execution(at)).expect("a folder to write to");
+        }
+        std::fs::write(path("both.log"), execution(0) + &execution(64) + &execution(0)).expect("a file");
+        let searched = |log: &str, recover: &str, output: &str| {
+            let mut request = request(&path(log), recover);
+            request.output = Some(path(output));
+            crash_logs(&request)
+        };
+        let all = searched("logs", "true", "all").expect("logs");
+        assert_eq!((all.executions, all.stores, all.recoveries), (3, 3, 6));
+        assert_eq!((all.states_covered, all.verdict), (6, Verdict::Clean));
+        assert_eq!(all.program, path("logs").display().to_string());
+        assert!(
+            ["9", "10", "11"]
+                .iter()
+                .all(|n| path("all").join(n).join("result.json").exists())
+        );
+        // The byte at 64 is set in the second.
+        let audit = format!("sh {}", count(&path("audit"), "test $(od -An -tu1 -j64 -N1 $1) = 0"));
+        let found = searched("logs", &audit, "some").expect("logs");
+        assert_eq!((found.executions, found.violated()), (2, true));
+        assert!(found.program.ends_with("10.log"), "{}", found.program);
+        assert!(!path("some/11").exists(), "nothing follows");
+        let found = searched("both.log", &audit, "both").expect("a log");
+        assert_eq!((found.executions, found.violated()), (2, true));
+        assert!(["both/1", "both/2"].iter().all(|n| path(n).exists()) && !path("both/3").exists());
+        let replay = found.witness.and_then(|w| w.witness.replay).expect("an id");
+        let (id, _) = crate::search::replay_image::ImageId::decode(&replay).expect("an id");
+        assert_eq!((id.execution, id.log), (1, path("both.log")));
+        // One log in a folder has the whole folder for its verdicts.
+        std::fs::create_dir(path("one")).expect("a folder");
+        std::fs::write(path("one/a.log"), execution(64)).expect("a folder to write to");
+        let one = searched("one", "true", "alone").expect("a log");
+        assert!(one.program.ends_with("one/a.log") && path("alone/result.json").exists());
+        std::fs::remove_file(path("one/a.log")).expect("a file");
+        let why = searched("one", "true", "none")
+            .map(|_| ())
+            .expect_err("no logs")
+            .to_string();
+        assert!(why.contains("no logs are in this folder"), "{why}");
+    }
 }

@@ -315,3 +315,6 @@ impl Search<'_> {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;
