@@ -327,3 +327,32 @@ fn check_cache(paths: [&'static str; 4], c: &CacheSpec) -> Result<(), SpecError>
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A setting of one number, and the most that it may be.
+    type Setting = (&'static str, fn(&mut MachineSpec) -> &mut u32, u32);
+
+    #[test]
+    fn widths_and_queues_may_be_as_large_as_is_said_and_no_larger() {
+        let settings: [Setting; 5] = [
+            ("core.dispatch_width", |s| &mut s.core.dispatch_width, 256),
+            ("core.commit_width", |s| &mut s.core.commit_width, 256),
+            ("core.rob", |s| &mut s.core.rob, 1 << 16),
+            ("core.store_queue", |s| &mut s.core.store_queue, 1 << 16),
+            ("llc.mshrs", |s| &mut s.llc.mshrs, 1 << 16),
+        ];
+        for (path, of, most) in settings {
+            let with = |n| {
+                let mut spec = MachineSpec::default();
+                *of(&mut spec) = n;
+                spec.validate()
+            };
+            assert_eq!(with(most), Ok(()), "{path}");
+            let refused = with(most + 1).expect_err(path);
+            assert_eq!((refused.path, refused.why), (path, format!("must be at most {most}")));
+        }
+    }
+}

@@ -176,15 +176,12 @@ impl History {
     }
 }
 
-/// A store belongs to the operation that its own thread has begun and not ended.
-#[test]
-fn stores_are_of_the_operations_that_run() {
-    let mut trace = Trace {
-        threads: 2,
-        ..Trace::default()
-    };
-    let begins = |trace: &mut Trace, thread, k| trace.push(HwThread(thread), TraceKind::OpBegin(k));
-    let stores = |trace: &mut Trace, thread| {
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The thread makes the next store of the trace, to the first line of persistent memory.
+    fn stores(trace: &mut Trace, thread: u8) -> StoreId {
         let store = StoreId::from_index(trace.stores.len()).unwrap();
         trace.stores.push(fencepost_kernel::StoreInfo {
             thread: HwThread(thread),
@@ -195,23 +192,91 @@ fn stores_are_of_the_operations_that_run() {
             source: std::panic::Location::caller().into(),
         });
         trace.push(HwThread(thread), TraceKind::Store(store));
-    };
-    stores(&mut trace, 0);
-    begins(&mut trace, 0, 4);
-    begins(&mut trace, 1, 7);
-    stores(&mut trace, 0);
-    stores(&mut trace, 1);
-    trace.push(HwThread(0), TraceKind::OpEnd(4));
-    stores(&mut trace, 0);
-    let history = History::of(&trace, &Image::default());
-    let of = |s: usize| {
-        let store = StoreId::from_index(s).unwrap();
-        history.operation_of(store, history.thread_of(store).unwrap())
-    };
-    assert_eq!([0, 1, 2, 3].map(of), [None, Some(4), Some(7), None]);
-    let events = trace.events.len();
-    assert_eq!(
-        (history.completed(events - 2), history.completed(events)),
-        (vec![None, None], vec![Some(4), None])
-    );
+        store
+    }
+    fn two_threads() -> Trace {
+        Trace {
+            threads: 2,
+            ..Trace::default()
+        }
+    }
+
+    /// A store belongs to the operation that its own thread has begun and not ended.
+    #[test]
+    fn stores_are_of_the_operations_that_run() {
+        let mut trace = two_threads();
+        let begins = |trace: &mut Trace, thread, k| trace.push(HwThread(thread), TraceKind::OpBegin(k));
+        stores(&mut trace, 0);
+        begins(&mut trace, 0, 4);
+        begins(&mut trace, 1, 7);
+        stores(&mut trace, 0);
+        stores(&mut trace, 1);
+        trace.push(HwThread(0), TraceKind::OpEnd(4));
+        stores(&mut trace, 0);
+        let history = History::of(&trace, &Image::default());
+        let of = |s: usize| {
+            let store = StoreId::from_index(s).unwrap();
+            history.operation_of(store, history.thread_of(store).unwrap())
+        };
+        assert_eq!([0, 1, 2, 3].map(of), [None, Some(4), Some(7), None]);
+        let events = trace.events.len();
+        assert_eq!(
+            (history.completed(events - 2), history.completed(events)),
+            (vec![None, None], vec![Some(4), None])
+        );
+    }
+
+    /// Only what comes after a store makes it durable: a flush of its line, then a fence of the thread that flushed, both before the failure.
+    #[test]
+    fn a_store_is_lost_for_want_of_what_should_have_followed_it() {
+        let fence = |trace: &mut Trace, thread| trace.push(HwThread(thread), TraceKind::Fence(Fence::Sfence));
+        let flush = |trace: &mut Trace, thread| {
+            let (line, kind) = (Addr::pm(0).line(), fencepost_kernel::Flush::Clwb);
+            trace.push(HwThread(thread), TraceKind::Flush { line, kind });
+        };
+        let mut trace = two_threads();
+        flush(&mut trace, 0);
+        fence(&mut trace, 0);
+        let store = stores(&mut trace, 0);
+        let mut ends = vec![trace.events.len()];
+        flush(&mut trace, 0);
+        ends.push(trace.events.len());
+        for thread in [1, 0] {
+            fence(&mut trace, thread);
+            ends.push(trace.events.len());
+        }
+        let mut history = History::of(&trace, &Image::default());
+        history.by_flush = true;
+        let why = |nt, end: &usize| history.why_lost(Some(store), (HwThread(0), Addr::pm(0), nt, false), *end);
+        let of = |nt| ends.iter().map(|end| why(nt, end)).collect::<Vec<_>>();
+        use WhyLost::{NeverFlushed, NotFenced, NtNotFenced, Unordered};
+        assert_eq!(of(false), [NeverFlushed, NotFenced, NotFenced, Unordered]);
+        assert_eq!(of(true), [NtNotFenced, NtNotFenced, NtNotFenced, Unordered]);
+    }
+
+    /// A thread has seen a store that it read, and what was stored before that by whoever had seen it; nothing else.
+    #[test]
+    fn what_a_thread_saw_is_what_it_read_and_what_lies_behind() {
+        let mut trace = two_threads();
+        let reads = |trace: &mut Trace, thread, from| {
+            let (addr, from) = (Addr::pm(0), Some(from));
+            trace.push(HwThread(thread), TraceKind::Load { addr, from });
+        };
+        let first = stores(&mut trace, 0);
+        let unaware = stores(&mut trace, 1);
+        let second = stores(&mut trace, 0);
+        reads(&mut trace, 1, second);
+        let aware = stores(&mut trace, 1);
+        let third = stores(&mut trace, 0);
+        let history = History::of(&trace, &Image::default());
+        let seen = |pairs: &[(StoreId, StoreId)]| pairs.iter().map(|(e, l)| history.saw(*e, *l)).collect::<Vec<_>>();
+        assert_eq!(
+            seen(&[(first, unaware), (third, aware), (unaware, third), (aware, first)]),
+            [false; 4]
+        );
+        assert_eq!(
+            seen(&[(first, second), (first, aware), (second, aware), (unaware, aware)]),
+            [true; 4]
+        );
+    }
 }

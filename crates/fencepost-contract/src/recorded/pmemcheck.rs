@@ -263,5 +263,7 @@ mod tests {
             whole.contains("persistent 0x7000 0x1000\n0 store 0x7040 0x5 w4"),
             "{whole}"
         );
+        let at_a_page = from_pmemcheck("START|STORE;0x7000;0x5;0x4|FENCE|STOP").unwrap();
+        assert!(at_a_page.contains("persistent 0x7000 0x1000\n"), "{at_a_page}");
     }
 }

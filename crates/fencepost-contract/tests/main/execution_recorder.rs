@@ -233,3 +233,25 @@ fn a_verdict_says_what_it_covered() {
         .unwrap();
     assert_eq!((late.verdict, late.schedules), (Verdict::NothingExplored, 0));
 }
+
+/// A range has one queue as long as it is bound, however often, and another one when it is bound anew.
+#[test]
+fn a_range_keeps_its_queue_until_every_binding_is_undone() {
+    let queues = Rc::new(Cell::new([0; 5]));
+    let told = Rc::clone(&queues);
+    let body = move |m: &mut RecordMem<'_>| {
+        let first = m.bind(X, 64);
+        let (again, other) = (m.bind(X, 64), m.bind(Y, 64));
+        m.release(X, 64);
+        let bound = m.bind(X, 64);
+        (0..2).for_each(|_| m.release(X, 64));
+        told.set([first, again, other, bound, m.bind(X, 64)].map(|q| q.0));
+    };
+    Recorder::new(schedule(1, Order::Sequential))
+        .thread(body)
+        .run()
+        .unwrap();
+    let [first, again, other, bound, anew] = queues.get();
+    assert!(first == again && first == bound && first != other);
+    assert!(anew != first && anew != other, "{:?}", queues.get());
+}

@@ -343,3 +343,19 @@ fn merged_states_of_one_failure_point_do_not_acquit_a_harder_one() {
         assert_eq!((report.states_covered, report.states_total), (3, Some(4)));
     }
 }
+
+/// A step is the beginning of a run, or a mark that no run passed before: marks that a run passes again are counted once.
+#[test]
+fn steps_of_plain_recovery_are_its_runs_and_their_new_marks() {
+    let reading = |m: &mut CrashMem<'_>, _: &CrashPoint| {
+        m.cut(1);
+        let seen = m.load(At::new(lines::flag(0))).v;
+        m.cut(10 + seen);
+        m.cut(20 + seen);
+        Ok(())
+    };
+    let report = Explorer::new(&lines::space(1, true))
+        .explore(&mut plain(reading))
+        .unwrap();
+    assert_eq!((report.recoveries, report.steps), (2, 2 + 1 + 2 * 2));
+}

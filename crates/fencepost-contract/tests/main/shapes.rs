@@ -6,6 +6,7 @@ use crate::support::px86_machine::Machine;
 use crate::support::states::{all_states, list, union_of_states};
 use crate::support::{Shape, px86_axioms, relaxed};
 use fencepost_contract::{Contract, ContractKind, ContractParams, LineOrder};
+use fencepost_kernel::{HwThread, Trace, TraceKind};
 
 struct Row {
     name: &'static str,
@@ -234,6 +235,23 @@ fn rcbsp_contract_of_a_trace_without_dependences_is_weaker() {
     assert_eq!(
         union_of_states(&shape, &traces, &rcbsp),
         list("000 001 100 101 110 111")
+    );
+}
+
+/// What does not depend on the read that saw another thread's store is not ordered by it, beside a store that does.
+#[test]
+fn rcbsp_orders_what_depends_on_a_read_and_nothing_else() {
+    let shape = Shape::parse("x=1; dmb; v=1 // r=v; va=r; y=1");
+    // Executions in which the reader saw the store before it stored anything.
+    let saw_first = |t: &Trace| {
+        let first = t.events.iter().find(|e| e.thread == Some(HwThread(1)));
+        first.is_some_and(|e| matches!(e.kind, TraceKind::Load { from: Some(_), .. }))
+    };
+    let traces: Vec<Trace> = relaxed::traces(&shape, false).into_iter().filter(saw_first).collect();
+    assert!(traces.iter().all(|t| !t.dependences.is_empty()) && !traces.is_empty());
+    assert_eq!(
+        union_of_states(&shape, &traces, &contract(ContractKind::Rcbsp)),
+        list(ALL2)
     );
 }
 

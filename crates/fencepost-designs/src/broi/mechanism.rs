@@ -323,3 +323,13 @@ impl NetworkPort for Broi {
         self.protocol
     }
 }
+
+/// What a controller makes ready it issues, once; and what persist buffers count adds up here as it does without such a controller.
+#[test]
+fn counts_are_held_to_what_they_add_up_to() {
+    let design = Broi::new(BroiParams::default(), MachineShape::default(), Schedules::BankParallel);
+    let sums = design.statistics().sums;
+    let ready = |s: &&Sum| s.counters == [own(READY)] && s.to == Seen::Issued && !s.at_most;
+    assert_eq!(sums.iter().filter(ready).count(), 1);
+    assert!(stats::SUMS.iter().all(|s| sums.contains(s)));
+}

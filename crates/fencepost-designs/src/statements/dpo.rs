@@ -137,11 +137,15 @@ fn handed_over(on: &dyn Machines) -> Seen {
         let threads = then(writer, |m| m.store(pm(0), Val::lit(2)));
         let stage = on.on(Some("pcm"), design, &["design.path_slot=200ns"])?;
         let durable = values(&stage.run(threads)?, 0);
-        expect(durable.last() == Some(&2) && durable.is_sorted(), || {
+        expect(newer_last(&durable), || {
             format!("{design}: the line held {durable:?} in turn")
         })?;
     }
     Ok("a line that two cores stored to holds the newer value last".into())
+}
+/// Whether the second store to a line became durable, and the first one not after it.
+fn newer_last(durable: &[u64]) -> bool {
+    durable.last() == Some(&2) && durable.is_sorted()
 }
 
 /// What stands between two stores to one line.
@@ -327,4 +331,10 @@ fn full_buffer(on: &dyn Machines) -> Seen {
     );
     let holds = free < SLOT && entries >= SLOT && slots >= SLOT && over + over_slots == 0;
     if holds { Ok(text) } else { Err(text) }
+}
+
+#[test]
+fn the_newer_store_is_the_last_one_and_nothing_older_follows() {
+    let lists: [&[u64]; 5] = [&[1, 2], &[2], &[2, 1, 2], &[1], &[]];
+    assert_eq!(lists.map(newer_last), [true, true, false, false, false]);
 }

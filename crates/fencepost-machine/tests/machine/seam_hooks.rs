@@ -136,6 +136,7 @@ fn every_hook_is_called() {
         assert!(seen.contains_key(hook), "{hook} was never called; seen: {seen:?}");
     }
     assert_eq!((r.design_counts[0], r.histograms[0].get(&42)), (1, Some(&1)));
+    assert_eq!((r.design_count("seen"), r.design_count("unseen")), (Some(1), None));
 }
 
 /// Declares nothing, and is told nothing of what it would have to declare.

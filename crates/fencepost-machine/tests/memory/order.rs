@@ -357,3 +357,19 @@ fn impossible_sizes_are_refused_with_their_name() {
     );
     assert!(bad(pcm(), ControllerSpec { drain_low: 85, ..spec }).contains("`drain_low`"));
 }
+
+/// A write waits on its way for an older one to its line, and for those of earlier epochs of its own queue; for no other.
+#[test]
+fn a_write_does_not_wait_for_writes_of_no_epoch_or_of_other_queues() {
+    let mut h = Harness::with_plan(&bare(), &MediaSpec::preset("pwq").unwrap(), &plan(2, 8, false));
+    let slow = |queue, epoch| Write {
+        delay: Ps(40_000),
+        queue,
+        ..write(u64::from(queue), 1, epoch)
+    };
+    h.write(0, slow(1, Some(0)));
+    h.write(0, slow(0, None));
+    let free = h.write(0, write(9, 3, Some(1)));
+    h.finish();
+    assert_eq!(h.durable_time(free), 0);
+}

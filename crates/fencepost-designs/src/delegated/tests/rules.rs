@@ -1,6 +1,7 @@
 //! The rules of the paper's section IV for buffers and dependences, one by one.
 
 use super::*;
+use crate::delegated::stats::DEPENDENCES;
 use crate::delegated::{Fault, PortId};
 use crate::testkit::{dram_line, pm_line};
 use fencepost_machine::seam::{Cause, Epoch, Snoop, SnoopAnswer};
@@ -263,4 +264,17 @@ fn dependences_pass_through_volatile_lines() {
         let expected: &[(u8, usize)] = if forward { &[(0, 1)] } else { &[] };
         assert_eq!(b.dp(2, 0), expected);
     }
+}
+
+/// What a core learns from others is counted id by id.
+#[test]
+fn every_dependence_received_is_counted_once() {
+    let mut b = bench(3);
+    for line in 0..3 {
+        b.store(0, pm_line(line), 0, 1);
+        b.snoop(1, pm_line(line), Snoop::Read);
+    }
+    assert_eq!(b.cx.counters[&DEPENDENCES], 3);
+    b.snoop(2, pm_line(9), Snoop::Read);
+    assert_eq!(b.cx.counters[&DEPENDENCES], 3, "nobody holds that line");
 }

@@ -299,6 +299,12 @@ mod tests {
     use super::*;
     use fencepost_kernel::{LineData, Stream};
 
+    /// One line of a group's eight holds what says whose the others are.
+    #[test]
+    fn an_eighth_of_the_log_is_metadata() {
+        assert_eq!(metadata_share(), 0.125);
+    }
+
     fn put(image: &mut Image, line: LineAddr, words: [u64; 8]) {
         image.set_line(line, &LineData { words, by: [None; 8] });
     }

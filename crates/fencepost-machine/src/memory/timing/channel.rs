@@ -308,3 +308,18 @@ impl Bank {
         self.next_activate = self.next_activate.max(at + t.precharge);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each command has the command bus for a clock, that of a read which a module answers by itself too: an activation follows it.
+    #[test]
+    fn a_read_without_a_bank_takes_the_command_bus() {
+        let media = MediaSpec::default();
+        let (t, mut channel) = (Delays::new(&media), Channel::new(&media));
+        assert_eq!(channel.row_at(0), Ps::ZERO);
+        channel.query(&t, Ps::ZERO);
+        assert_eq!(channel.row_at(0), t.clock);
+    }
+}
