@@ -28,3 +28,36 @@ impl Hash for Changed {
         self.0.as_ref().map(|lines| lines.len()).hash(h);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::Addr;
+
+    /// A part is as set-up left it if none of its lines is among those that may differ; where nothing is known nothing is.
+    #[test]
+    fn a_part_is_untouched_if_none_of_its_lines_changed() {
+        let changed = Changed(Some([3, 4, 9].map(LineAddr).into()));
+        for (first, count) in (0..12u64).flat_map(|f| (1..6).map(move |c| (f, c))) {
+            let part = Span {
+                at: Addr(first * 64),
+                len: count * 64,
+            };
+            let untouched = (first..first + count).all(|l| ![3, 4, 9].contains(&l));
+            assert_eq!(changed.none_in(part), untouched, "{count} lines from {first}");
+            assert!(!Changed(None).none_in(part));
+            assert!(Changed(Some(Rc::from([]))).none_in(part));
+        }
+    }
+    /// Of one exploration what is told is told by how much it is.
+    #[test]
+    fn changes_that_differ_in_number_hash_apart() {
+        let hash = |lines: Option<&[u64]>| {
+            let mut h = std::collections::hash_map::DefaultHasher::new();
+            Changed(lines.map(|l| l.iter().copied().map(LineAddr).collect())).hash(&mut h);
+            h.finish()
+        };
+        assert_ne!(hash(None), hash(Some(&[])));
+        assert_ne!(hash(Some(&[1])), hash(Some(&[1, 2])));
+    }
+}

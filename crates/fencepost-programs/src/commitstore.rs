@@ -230,3 +230,51 @@ impl Program for CommitStore {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Each operation has a slot of three lines, a token that names it and a key and a value of its own; what the mistake of logic stores is
+    /// the value of the operation before, at every fourth.
+    #[test]
+    fn every_operation_has_a_record_of_its_own() {
+        let settings = Settings {
+            threads: 3,
+            ops: 50,
+            ..Settings::default()
+        };
+        let w = CommitStore::build(&settings).expect("it can be built");
+        assert_eq!((w.slots.count(), w.slots.span().len), (150, 150 * 192));
+        assert!([KEY, VALUE, TOKEN].map(|f| f / 64) == [0, 1, 2] && TOKEN + 64 == SLOT);
+        let (mut slots, mut words) = (BTreeSet::new(), BTreeSet::new());
+        for (thread, k) in (0..3).flat_map(|t| (0..50).map(move |k| (t, k))) {
+            let r = w.record(thread, k);
+            assert_eq!(r, w.input(thread, k));
+            assert_eq!(
+                (r.token >> 32, r.token & 0xffff_ffff),
+                (u64::from(thread) + 1, u64::from(k) + 1)
+            );
+            assert!(slots.insert(r.slot) && words.insert(r.key) && words.insert(r.value));
+            assert!(r.key != 0 && r.value != 0);
+            let mistaken = if k % 4 == 1 {
+                w.record(thread, k - 1).value
+            } else {
+                r.value
+            };
+            assert_eq!(r.mistaken, mistaken);
+        }
+        assert!(slots.into_iter().eq(0..150));
+    }
+    /// The program has no operations but those that it was built for.
+    #[test]
+    #[should_panic(expected = "built for 5 operations")]
+    fn an_operation_beyond_the_last_is_none() {
+        let settings = Settings {
+            ops: 5,
+            ..Settings::default()
+        };
+        CommitStore::build(&settings).expect("it can be built").index(0, 5);
+    }
+}

@@ -146,3 +146,73 @@ pub(crate) fn digest(found: &[u64]) -> u64 {
         _ => found.iter().fold(1, |d, v| rng::mix(d ^ rng::mix(v + 1))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn dict(keys: u64, preload: u64, batch: u32, value_bits: u32) -> Dict {
+        Dict {
+            seed: 3,
+            keys,
+            preload,
+            batch,
+            value_bits,
+        }
+    }
+    /// Every key is drawn, none much more often than another, by every toggle of an operation and every thread for itself.
+    #[test]
+    fn keys_are_drawn_evenly_and_values_are_never_the_same() {
+        let d = dict(20, 10, 2, 24);
+        let (mut drawn, mut values, mut alike) = ([0u32; 20], BTreeSet::new(), 0);
+        for (thread, k) in (0..3).flat_map(|t| (0..4000).map(move |k| (t, k))) {
+            let toggles = d.input(thread, k);
+            for (sub, t) in (0..).zip(toggles.as_slice()) {
+                assert_eq!(*t, d.toggle(thread, k, sub));
+                drawn[t.key as usize - 1] += 1;
+                assert!(values.insert(t.value) && t.value & 0xff_ffff != 0 && t.value >> 24 == u64::from(thread) + 1);
+            }
+            alike += u32::from(toggles.as_slice()[0].key == toggles.as_slice()[1].key);
+        }
+        assert!(drawn.iter().all(|n| (1050..1350).contains(n)), "{drawn:?}");
+        assert!((450..750).contains(&alike), "one in twenty pairs: {alike}");
+    }
+    /// Keys before the run ascend, evenly spread from the first one on, with values from 1 on.
+    #[test]
+    fn preloaded_keys_are_spread_evenly() {
+        for (keys, preload) in [(20, 10), (20, 20), (1000, 3), (7, 5), (5, 0)] {
+            let d = dict(keys, preload, 1, 32);
+            let pairs: Vec<(u64, u64)> = d.preloaded().collect();
+            assert_eq!((pairs.len() as u64, d.preloaded().len() as u64), (preload, preload));
+            for (i, (key, value)) in (0..).zip(&pairs) {
+                assert_eq!((*key, *value), (1 + i * keys / preload, i + 1));
+            }
+        }
+    }
+    /// There is a key at least, no more are there than there are, an operation toggles one, and values do not repeat.
+    #[test]
+    fn sizes_that_cannot_be_had_are_refused() {
+        let refused = |keys, preload, batch, ops| dict(keys, preload, batch, 8).refusal(ops).is_some();
+        assert!(!refused(300, 255, 5, 51) && !refused(1, 1, 1, 1));
+        assert!(refused(0, 0, 1, 1) && refused(9, 10, 1, 1) && refused(9, 9, 0, 1));
+        assert!(refused(300, 256, 1, 1) && refused(9, 9, 4, 64) && !refused(9, 9, 4, 63));
+    }
+    /// Of one toggle what it found; of several a number that depends on each and on their order.
+    #[test]
+    fn a_digest_depends_on_everything_that_was_found() {
+        assert_eq!([0, 7].map(|v| digest(&[v])), [0, 7]);
+        let found: [&[u64]; 9] = [
+            &[],
+            &[0, 0],
+            &[0, 0, 0],
+            &[1, 0],
+            &[0, 1],
+            &[1, 1],
+            &[1, 2],
+            &[2, 1],
+            &[1, 2, 0],
+        ];
+        assert_eq!(found.map(digest).into_iter().collect::<BTreeSet<_>>().len(), 9);
+    }
+}

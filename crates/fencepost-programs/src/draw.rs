@@ -173,4 +173,88 @@ mod tests {
         let sets: BTreeSet<u64> = (0..64).map(|i| shuffled(9, 4096, i * 64) % 64).collect();
         assert!(sets.len() > 32, "{}", sets.len());
     }
+
+    /// How often each number below `n` is drawn, in percent.
+    fn shares(n: u64, draw: impl Fn(u64) -> u64) -> Vec<f64> {
+        let mut hits = vec![0u32; n as usize];
+        (0..DRAWS).for_each(|i| hits[draw(rng::hash(&[11, i])) as usize] += 1);
+        hits.iter().map(|h| f64::from(*h) * 100.0 / DRAWS as f64).collect()
+    }
+    /// Six standard deviations of the widest share and more.
+    fn alike(found: &[f64], expected: &[f64]) -> bool {
+        found.len() == expected.len() && found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1.0)
+    }
+    /// The standard's formula (2.1.6) over every pair of the two numbers it draws.
+    fn by_formula(a: u64, c: u64, low: u64, high: u64) -> Vec<f64> {
+        let (width, mut shares) = (high - low + 1, vec![0.0; high as usize + 1]);
+        for (one, other) in (0..=a).flat_map(|one| (low..=high).map(move |other| (one, other))) {
+            shares[((one | other) + c) as usize % width as usize + low as usize] += 100.0 / ((a + 1) * width) as f64;
+        }
+        shares
+    }
+    #[test]
+    fn both_ends_of_a_range_are_reached_and_all_between_alike() {
+        assert_eq!((below(0, 9), below(u64::MAX, 9)), (0, 8));
+        assert_eq!((between(0, 5, 15), between(u64::MAX, 5, 15)), (5, 15));
+        assert_eq!(between(u64::MAX, 7, 7), 7);
+        assert!(alike(
+            &shares(8, |h| between(h, 4, 7)),
+            &[0.0, 0.0, 0.0, 0.0, 25.0, 25.0, 25.0, 25.0]
+        ));
+        assert!(percent(u64::MAX, 100) && !percent(0, 0) && percent(0, 1) && !percent(u64::MAX, 99));
+        assert!(alike(&shares(2, |h| u64::from(percent(h, 30))), &[70.0, 30.0]));
+    }
+    #[test]
+    fn non_uniform_choices_follow_the_standards_formula() {
+        for (a, c, low, high) in [(3, 0, 0, 7), (3, 2, 5, 12), (7, 5, 1, 10), (0, 0, 2, 6)] {
+            let found = shares(high + 1, |h| non_uniform(h, a, c, low, high));
+            assert!(
+                alike(&found, &by_formula(a, c, low, high)),
+                "{a} {c} {low} {high}: {found:?}"
+            );
+        }
+    }
+    /// Two bits fewer than number the customers or the names, four fewer than number the items.
+    #[test]
+    fn small_tables_are_skewed_in_as_many_bits_fewer() {
+        type Choice = fn(u64, u64, u64) -> u64;
+        let choices: [(Choice, u64, u64); 4] = [(customer, 10, 3), (last_name, 10, 3), (item, 37, 3), (item, 10, 0)];
+        for (seed, (choice, n, a)) in (1..4).flat_map(|seed| choices.map(|c| (seed, c))) {
+            let found = shares(n, |h| choice(seed, h, n));
+            // The constant is drawn: it is one of those that the standard allows.
+            assert!(
+                (0..=a).any(|c| alike(&found, &by_formula(a, c, 1, n)[1..])),
+                "{n} of {a}: {found:?}"
+            );
+        }
+    }
+    #[test]
+    fn the_power_law_holds_down_to_single_numbers() {
+        // Of six the lowest two are hot, of two the lower.
+        let found = shares(6, |h| power_law(h, 6, 20));
+        assert!(alike(&found, &[64.0, 16.0, 5.0, 5.0, 5.0, 5.0]), "{found:?}");
+        let found = shares(3, |h| power_law(h, 3, 20));
+        assert!(alike(&found, &[80.0, 10.0, 10.0]), "{found:?}");
+        let found = shares(5, |h| hot_and_cold(h, 5, 20));
+        assert!(alike(&found, &[80.0, 5.0, 5.0, 5.0, 5.0]), "{found:?}");
+        let found = shares(4, |h| hot_and_cold(h, 4, 30));
+        assert!(alike(&found, &[35.0, 35.0, 15.0, 15.0]), "{found:?}");
+        assert_eq!(shares(1, |h| hot_and_cold(h, 1, 20)), [100.0]);
+    }
+    #[test]
+    fn every_cell_of_a_small_graph_has_the_share_of_its_quadrants() {
+        let quadrants = [0.55, 0.10, 0.10, 0.25];
+        let cell = |scale: u32, h| {
+            let (from, to) = scale_free_edge(h, scale);
+            from << scale | to
+        };
+        assert!(alike(&shares(4, |h| cell(1, h)), &quadrants.map(|q| q * 100.0)));
+        // The upper bits of both numbers are the first quadrant, the lower bits the second.
+        let product = |c: usize| {
+            let (from, to) = (c >> 2, c & 3);
+            quadrants[(from & 2) | (to >> 1)] * quadrants[(from & 1) << 1 | (to & 1)] * 100.0
+        };
+        let expected: Vec<f64> = (0..16).map(product).collect();
+        assert!(alike(&shares(16, |h| cell(2, h)), &expected));
+    }
 }

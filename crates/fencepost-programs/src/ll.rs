@@ -270,3 +270,20 @@ impl Contents for Lists {
         self.audit_step(model, m, state)
     }
 }
+
+/// A batch inserts so many nodes, each with a key, a link and a value, and changes the link before each: so much a log has room for.
+#[test]
+fn a_log_has_room_for_every_store_of_a_batch() {
+    let settings = Settings::default();
+    for (batch, words) in [(1, 1), (16, 1), (5, 6)] {
+        let p = LlParams {
+            batch,
+            words,
+            ..LlParams::default()
+        };
+        let keys = Lists::keys_of(&p, &settings).expect("they can be");
+        let laid_out = Lists::lay_out(&p, &settings, keys, &mut Layout::default()).expect("it can be");
+        let node = ["key", "link"].len() as u64 + words;
+        assert_eq!(laid_out.stores, u64::from(batch) * (node + 1));
+    }
+}

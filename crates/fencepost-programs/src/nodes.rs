@@ -114,4 +114,39 @@ mod tests {
             }
         }
     }
+
+    /// A root pointer has a line, of the last one no more than its word; a node is one that stood there or one of a pool's blocks.
+    #[test]
+    fn roots_have_lines_and_nodes_begin_where_they_do() {
+        use crate::layout::Layout;
+        for count in [1, 2, 5] {
+            let mut layout = Layout::default();
+            let trees = Trees::new(count, 100);
+            let root = layout.pm(trees.roots());
+            let planted = Rows::new(&mut layout, 64, 3);
+            let pool = Pool::new(&mut layout, 1, 64, 2);
+            let nodes = Nodes {
+                root,
+                trees,
+                planted,
+                pool,
+            };
+            assert_eq!(
+                (trees.roots(), nodes.roots().at, nodes.roots().len),
+                (count * 64, root, (count - 1) * 64 + 8)
+            );
+            assert_eq!(nodes.tree(count - 1).root.0, root.0 + (count - 1) * 64);
+            assert_eq!(planted.span().at.0, root.0 + count * 64);
+            let owned = (root.0 - 64..pool.span().at.0 + 4 * 64)
+                .step_by(8)
+                .filter(|at| nodes.owns(*at));
+            let blocks = [(planted.span().at.0, 3), (pool.span().at.0, 2)];
+            let expected = blocks.iter().flat_map(|(at, n)| (0..*n).map(move |i| at + i * 64));
+            assert!(owned.eq(expected));
+        }
+        assert_eq!(
+            [(0, 5), (7, 5), (1, 0)].map(|(n, keys)| Trees::new(n, keys).count),
+            [1, 5, 1]
+        );
+    }
 }

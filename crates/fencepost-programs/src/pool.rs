@@ -181,4 +181,46 @@ pub(crate) mod tests {
         pool.alloc(&mut m, 0);
         pool.alloc(&mut m, 0);
     }
+
+    /// A pool owns the first bytes of its blocks, and no other; a thread's blocks lie together, one thread's behind another's.
+    #[test]
+    fn a_pool_owns_its_blocks_alone() {
+        let mut layout = Layout::default();
+        layout.pm(64);
+        let pool = Pool::new(&mut layout, 3, 130, 5);
+        let all = pool.span();
+        assert_eq!((pool.blocks(), all.len), (15, 15 * 192));
+        // Blocks begin at multiples of their size, counted from the first byte of persistent memory.
+        assert_eq!((all.at.0 - fencepost_kernel::units::PM_BASE) % 192, 0);
+        for at in (all.at.0 - 400..all.at.0 + all.len + 400).step_by(2) {
+            let inside = at >= all.at.0 && at < all.at.0 + all.len;
+            assert_eq!(pool.owns(Addr(at)), inside && (at - all.at.0).is_multiple_of(192));
+        }
+        for thread in 0..3 {
+            let own = pool.span_of(thread);
+            assert_eq!((own.at.0, own.len), (all.at.0 + u64::from(thread) * 5 * 192, 5 * 192));
+            let mut m = Words::default();
+            let taken: Vec<u64> = (0..5).map(|_| pool.alloc(&mut m, thread).addr.0).collect();
+            assert!(taken.into_iter().eq((own.at.0..own.at.0 + own.len).step_by(192)));
+        }
+    }
+    /// A thread remembers 1,024 freed blocks and forgets the others; threads keep apart.
+    #[test]
+    fn freed_blocks_beyond_those_remembered_are_dropped() {
+        let (mut layout, mut m) = (Layout::default(), Words::default());
+        let before = layout.footprint().dram.0;
+        let pool = Pool::new(&mut layout, 2, 64, 1100);
+        assert_eq!(layout.footprint().dram.0 - before, 2 * (64 + 1024 * 8));
+        let of = [0, 1].map(|t| (0..1050).map(|_| pool.alloc(&mut m, t)).collect::<Vec<At<()>>>());
+        for (thread, blocks) in (0..).zip(&of) {
+            blocks.iter().for_each(|b| pool.free(&mut m, thread, *b));
+        }
+        for (thread, blocks) in (0..).zip(&of) {
+            let again: Vec<Addr> = (0..1024).map(|_| pool.alloc(&mut m, thread).addr).collect();
+            assert!(again.into_iter().eq(blocks[..1024].iter().rev().map(|b| b.addr)));
+            // The next one was never in use.
+            let fresh = pool.alloc(&mut m, thread).addr;
+            assert_eq!(fresh.0, pool.span_of(thread).at.0 + 1050 * 64);
+        }
+    }
 }

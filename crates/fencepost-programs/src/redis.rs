@@ -338,3 +338,59 @@ impl Program for Redis {
         model.step(state, why, |key| self.recovered(m, key))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::params::Raw;
+    use std::collections::BTreeSet;
+
+    fn redis(threads: u32, params: &[(&str, i64)]) -> Redis {
+        let settings = Settings {
+            threads,
+            params: params.iter().map(|(n, v)| ((*n).to_owned(), Raw::Int(*v))).collect(),
+            ..Settings::default()
+        };
+        Redis::build(&settings).expect("sizes that fit")
+    }
+    /// So many SETs, then as many GETs, and again; every value is another, and none is 0.
+    #[test]
+    fn pipelines_set_and_then_get() {
+        let w = redis(3, &[("pipeline", 7), ("keys", 50), ("preload", 20)]);
+        let mut values = BTreeSet::new();
+        for (thread, k) in (0..3).flat_map(|t| (0..100).map(move |k| (t, k))) {
+            let c = w.input(thread, k);
+            assert!((1..=50).contains(&c.key));
+            assert_eq!(c.value.is_some(), k % 14 < 7, "{k}");
+            assert!(c.value.is_none_or(|v| v != 0 && values.insert(v)));
+        }
+    }
+    /// A fifth of the keys, the first, get four fifths of the commands, and again so among those.
+    #[test]
+    fn keys_follow_a_power_law() {
+        let w = redis(2, &[("keys", 1000), ("preload", 500)]);
+        let keys: Vec<u64> = (0..2)
+            .flat_map(|t| (0..10_000).map(move |k| (t, k)))
+            .map(|(t, k)| w.input(t, k).key)
+            .collect();
+        let upto = |most| keys.iter().filter(|k| **k <= most).count() as f64 / 20_000.0;
+        for (most, share) in [(200, 0.8), (40, 0.64), (8, 0.512)] {
+            assert!((upto(most) - share).abs() < 0.02, "{most}: {}", upto(most));
+        }
+        assert!((upto(1000) - 1.0).abs() < f64::EPSILON && keys.iter().max() > Some(&990) && keys.contains(&1));
+    }
+    /// A string of 48 bytes with its object: type in the upper half of the header, length in the lower.
+    #[test]
+    fn an_object_is_a_header_and_its_value_on_a_line() {
+        assert_eq!((STRING >> 32, STRING & 0xffff_ffff), (1, 48));
+        assert_eq!(VALUE + VALUE_WORDS * 8, 56);
+        let w = redis(2, &[("preload", 64), ("buckets", 100)]);
+        let spans = w.resident();
+        assert_eq!(
+            spans.iter().map(|s| s.len).collect::<Vec<_>>(),
+            [128 * 8, 64 * 64, 64 * 64]
+        );
+        assert_eq!([1, 64, 65].map(|key| w.planted(key)), [1, 64, 0]);
+        assert_eq!(w.rt.pool().blocks(), 2 * 2 * 1000);
+    }
+}

@@ -60,4 +60,18 @@ mod tests {
         s.as_mut_slice()[9] = 99;
         assert_eq!(s.as_slice()[8..], [8, 99]);
     }
+
+    /// Elements change in place whether they lie on the stack or not, at the border too.
+    #[test]
+    fn elements_change_in_place() {
+        for n in 0..10usize {
+            let mut s = Small::<usize, 4>::new(0);
+            (0..n).for_each(|i| s.push(i));
+            s.as_mut_slice().iter_mut().for_each(|e| *e += 100);
+            assert_eq!(s.as_slice(), (100..100 + n).collect::<Vec<_>>());
+            s.push(7);
+            assert_eq!(s.as_slice().last(), Some(&7));
+            assert_eq!(s.as_slice().len(), n + 1);
+        }
+    }
 }

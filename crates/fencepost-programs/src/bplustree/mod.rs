@@ -295,3 +295,6 @@ impl Program for BPlusTree {
         flow(state.step(&self.shape, model, m))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -112,11 +112,132 @@ impl Blocks {
     }
 }
 
-/// Nodes and entries have 64 bytes; an insertion writes the new node and changes three others.
-#[test]
-fn a_tree_writes_the_node_and_its_neighbours() {
-    let (log, data, writes) = of_program("rbtree").expect("its sizes are known");
-    assert_eq!((log - 3 * ENTRY, data, writes), (192, 256, 100));
-    assert_eq!(of_program("sps").map(|s| s.0 - 2 * ENTRY), Some(128));
-    assert_eq!(of_program("ssca2").map(|s| s.0 - 2 * ENTRY), Some(16));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::Bytes;
+    use std::collections::BTreeSet;
+
+    /// Nodes and entries have 64 bytes; an insertion writes the new node and changes three others.
+    #[test]
+    fn a_tree_writes_the_node_and_its_neighbours() {
+        let (log, data, writes) = of_program("rbtree").expect("its sizes are known");
+        assert_eq!((log - 3 * ENTRY, data, writes), (192, 256, 100));
+        assert_eq!(of_program("sps").map(|s| s.0 - 2 * ENTRY), Some(128));
+        assert_eq!(of_program("ssca2").map(|s| s.0 - 2 * ENTRY), Some(16));
+    }
+    /// An entry of a log has a word each of type, address and size. A hash table's item is a line and its link; a leaf of a tree of 15 pairs
+    /// and 16 children is 8 + 15 * 16 + 16 * 8 bytes on whole lines; half of a hundred pairs of 12 bytes are 600.
+    #[test]
+    fn what_a_program_writes_is_added_up_from_its_fields() {
+        assert_eq!(ENTRY, 3 * 8);
+        assert_eq!(of_program("hash"), Some((ENTRY + 8, 9 * 8, 100)));
+        let node = (8u64 + 15 * 16 + 16 * 8).next_multiple_of(64);
+        assert_eq!(of_program("btree"), Some((ENTRY + node, node, 100)));
+        assert_eq!(of_program("bplustree"), Some((ENTRY + 50 * 12, 50 * 12, 100)));
+        assert_eq!(of_program("nothing"), None);
+    }
+    /// Of a hundred transactions as many write as the workload has it, or as is asked for.
+    #[test]
+    fn a_share_that_is_asked_for_replaces_the_workloads_own() {
+        for (writes, expected) in [(0, 65), (1, 1), (100, 100)] {
+            let params = ClientParams {
+                workload: Workload::Ycsb,
+                writes,
+                ..ClientParams::default()
+            };
+            assert_eq!(Blocks::of(&params, None).writes, expected);
+        }
+        for (writes, expected) in [(0, 100), (1, 1)] {
+            let params = ClientParams {
+                workload: Workload::Blocks,
+                writes,
+                ..ClientParams::default()
+            };
+            assert_eq!(Blocks::of(&params, None).writes, expected);
+        }
+    }
+    /// A size that is no whole number of words is rounded up to one.
+    #[test]
+    fn elements_are_whole_words() {
+        for (asked, bytes) in [(1, 8), (8, 8), (9, 16), (100, 104)] {
+            let params = ClientParams {
+                workload: Workload::Blocks,
+                element: Bytes(asked),
+                epochs: 3,
+                ..ClientParams::default()
+            };
+            assert_eq!(Blocks::of(&params, None).sizes, [bytes; 3]);
+        }
+    }
+    /// A replica has the words that are written again and again, 64 slots of the log and the elements, each on lines of its own: nothing is
+    /// used twice, and nothing is left free but the ends of lines.
+    #[test]
+    fn a_replica_is_filled_without_gaps() {
+        const ELEMENTS: u64 = 5;
+        let lines = |bytes: u64| bytes.div_ceil(64);
+        for (logging, words, log_at, data_at) in [
+            (Logging::Data, 1, 0, 1),
+            (Logging::Commit, 1, 0, 1),
+            (Logging::Truncate, 3, 0, 2),
+        ] {
+            let params = ClientParams {
+                workload: Workload::Ctree,
+                logging,
+                ..ClientParams::default()
+            };
+            let blocks = Blocks::of(&params, None);
+            let (mut logs, mut data, mut others) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+            for tx in 0..150 {
+                for element in 0..ELEMENTS {
+                    let places = blocks.places(tx, element);
+                    let sizes: Vec<u64> = places.iter().map(|p| p.1).collect();
+                    assert_eq!(sizes, blocks.sizes);
+                    assert!(places.iter().all(|p| p.0.is_multiple_of(64)));
+                    logs.insert(places[log_at]);
+                    data.insert(places[data_at]);
+                    others.extend(
+                        places
+                            .iter()
+                            .enumerate()
+                            .filter(|p| p.0 != log_at && p.0 != data_at)
+                            .map(|p| *p.1),
+                    );
+                    assert_eq!(blocks.places(tx + 64, element), places, "slots are used in turn");
+                    assert_ne!(blocks.places(tx + 1, element)[log_at], places[log_at]);
+                }
+            }
+            assert_eq!((logs.len(), data.len() as u64), (64, ELEMENTS));
+            // Without a commit a word's room stays unused, in front.
+            let written: usize = if logging == Logging::Data { 0 } else { words };
+            assert_eq!(others.len(), written);
+            let all: BTreeSet<(u64, u64)> = logs.iter().chain(&data).chain(&others).copied().collect();
+            let mut next = if written == 0 { 64 } else { 0 };
+            for (at, bytes) in &all {
+                assert_eq!(*at, next);
+                next = at + 64 * lines(*bytes);
+            }
+            let (end, bytes) = all.last().expect("there are some");
+            assert_eq!(blocks.replica(ELEMENTS), end + bytes);
+        }
+    }
+    /// Blocks of one size lie one behind the other, those of an element together.
+    #[test]
+    fn blocks_of_an_element_lie_together() {
+        let params = ClientParams {
+            workload: Workload::Blocks,
+            element: Bytes(72),
+            epochs: 3,
+            ..ClientParams::default()
+        };
+        let blocks = Blocks::of(&params, None);
+        for element in 0..4 {
+            let first = element * 3 * 128;
+            assert_eq!(
+                blocks.places(9, element),
+                [(first, 72), (first + 128, 72), (first + 256, 72)]
+            );
+        }
+        assert_eq!(blocks.replica(4), 3 * 3 * 128 + 256 + 72);
+    }
 }

@@ -195,4 +195,74 @@ mod tests {
         let (a, b) = (t(1, 7), transactions(&of(Workload::Ctree), Bytes(5000), 5)(1, 7));
         assert_eq!(a, b, "a pure function");
     }
+
+    /// Replicas lie behind the local programs, at whole mebibytes, one behind the other and no farther apart than they are long.
+    #[test]
+    fn replicas_lie_one_behind_the_other() {
+        const MIB: u64 = 1 << 20;
+        let params = of(Workload::Tpcc);
+        for behind in [0, 1, MIB - 1, MIB, 3 * MIB + 5] {
+            let ends: Vec<(Addr, Addr)> = (0..4).map(|client| replica(&params, Bytes(behind), client)).collect();
+            let first = Addr::pm(behind / MIB * MIB + MIB);
+            assert_eq!(ends[0].0, first);
+            for pair in ends.windows(2) {
+                let (length, apart) = (pair[0].1.0 - pair[0].0.0, pair[1].0.0 - pair[0].0.0);
+                assert_eq!(length, pair[1].1.0 - pair[1].0.0);
+                assert_eq!(apart, length.div_ceil(MIB) * MIB);
+            }
+        }
+    }
+    /// Every element is written, and none much more often than another; each transaction computes as long as declared.
+    #[test]
+    fn elements_are_drawn_evenly() {
+        let params = ClientParams {
+            elements: 16,
+            element: Bytes(64),
+            epochs: 1,
+            ..of(Workload::Blocks)
+        };
+        let t = transactions(&params, Bytes(0), 3);
+        let (first, end) = replica(&params, Bytes(0), 0);
+        assert_eq!(end.0 - first.0, 16 * 64);
+        let mut drawn = [0u32; 16];
+        for tx in 0..3200 {
+            let t = t(0, tx);
+            assert_eq!(t.compute, params.compute);
+            drawn[((t.epochs[0].at.0 - first.0) / 64) as usize] += 1;
+        }
+        assert!(drawn.iter().all(|n| (140..260).contains(n)), "{drawn:?}");
+        // As many elements as there are: a draw reaches those beyond the hundredth too.
+        let many = ClientParams {
+            elements: 1 << 12,
+            ..params
+        };
+        let t = transactions(&many, Bytes(0), 3);
+        let places: BTreeSet<Addr> = (0..4096).map(|tx| t(0, tx).epochs[0].at).collect();
+        assert!(places.len() > 2400, "{}", places.len());
+    }
+    /// The clients of one run differ, and so do runs of different seeds.
+    #[test]
+    fn clients_and_seeds_draw_each_for_themselves() {
+        let params = of(Workload::Hashmap);
+        let (first, _) = replica(&params, Bytes(0), 0);
+        let (second, _) = replica(&params, Bytes(0), 1);
+        let element = |seed, client, base: Addr| -> Vec<u64> {
+            let t = transactions(&params, Bytes(0), seed);
+            (0..20).map(|tx| t(client, tx).epochs[1].at.0 - base.0).collect()
+        };
+        assert_ne!(element(1, 0, first), element(1, 1, second));
+        assert_ne!(element(1, 0, first), element(2, 0, first));
+    }
+    /// From a word follow client, transaction, epoch and position.
+    #[test]
+    fn a_word_tells_who_sent_it() {
+        for (client, tx, epoch, i) in [(0, 0, 0, 0), (3, 70_000, 5, 11), (254, u32::MAX, 63, 511)] {
+            let word = value(client, tx, epoch, i);
+            let bytes = word.to_be_bytes();
+            assert_eq!(bytes[0], client + 1);
+            assert_eq!(bytes[1..5], tx.to_be_bytes());
+            assert_eq!(u32::from(bytes[5]), epoch);
+            assert_eq!(bytes[6..], (i as u16 + 1).to_be_bytes());
+        }
+    }
 }

@@ -362,3 +362,6 @@ impl Program for Cq {
         self.audit_step(model, m, state)
     }
 }
+
+#[cfg(test)]
+mod tests;

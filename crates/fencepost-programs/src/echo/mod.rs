@@ -356,19 +356,5 @@ impl Program for Echo {
     }
 }
 
-/// A client finds its own newest put of a key, before it is merged, and no other's.
-#[test]
-fn a_client_finds_what_it_has_put_itself() {
-    use crate::pool::tests::Words;
-    let settings = Settings {
-        threads: 2,
-        ..Settings::default()
-    };
-    let (echo, mut m) = (Echo::build(&settings).unwrap(), Words::default());
-    for (i, (key, id)) in (0..).zip([(1, 10), (2, 20), (1, 30), (4, 0)]) {
-        echo.stage(&mut m, 1, i, &Request { key, id });
-    }
-    let found = |m: &mut Words, thread, used, key| echo.own(m, thread, used, key);
-    assert_eq!([1, 2, 3, 4].map(|key| found(&mut m, 1, 4, key)), [30, 20, 0, 0]);
-    assert_eq!((found(&mut m, 1, 2, 1), found(&mut m, 0, 4, 1)), (10, 0));
-}
+#[cfg(test)]
+mod tests;

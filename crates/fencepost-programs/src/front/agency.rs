@@ -142,4 +142,111 @@ mod tests {
         agency.draw(&mut m, 0);
         assert_eq!((m.loads - before.0, m.stores - before.1), (2, 1));
     }
+
+    /// The Mersenne twister as its authors publish it (`init_genrand`, `genrand_int32`).
+    struct Published {
+        state: [u32; 624],
+        next: usize,
+    }
+    impl Published {
+        fn new(seed: u32) -> Published {
+            let mut state = [seed; 624];
+            for i in 1..624 {
+                let before = state[i - 1];
+                state[i] = 1_812_433_253u32
+                    .wrapping_mul(before ^ (before >> 30))
+                    .wrapping_add(i as u32);
+            }
+            Published { state, next: 624 }
+        }
+        fn draw(&mut self) -> u32 {
+            if self.next == 624 {
+                for i in 0..624 {
+                    let y = (self.state[i] & 0x8000_0000) | (self.state[(i + 1) % 624] & 0x7fff_ffff);
+                    let odd = if y & 1 == 1 { 0x9908_b0df } else { 0 };
+                    self.state[i] = self.state[(i + 397) % 624] ^ (y >> 1) ^ odd;
+                }
+                self.next = 0;
+            }
+            let mut y = self.state[self.next];
+            self.next += 1;
+            y ^= y >> 11;
+            y ^= (y << 7) & 0x9d2c_5680;
+            y ^= (y << 15) & 0xefc6_0000;
+            y ^ (y >> 18)
+        }
+    }
+    /// Through several rounds of the generator, every client with a seed of its own.
+    #[test]
+    fn clients_draw_what_the_published_generator_draws() {
+        let agency = Agency::new(&mut Layout::default(), 3);
+        let mut m = Plain::default();
+        agency.plant(&mut m);
+        let mut published = [1, 2, 3].map(Published::new);
+        for n in 0..2000 {
+            for (thread, published) in (0..).zip(&mut published) {
+                // The words have no more than 32 bits that count; a shift to the left lets others in.
+                let drawn = agency.draw(&mut m, thread) as u32;
+                assert_eq!(drawn, published.draw(), "draw {n} of client {thread}");
+            }
+        }
+    }
+    /// When all words are used each is made of three: so many loads and one store, and then the draw's own.
+    #[test]
+    fn the_generator_is_made_anew_after_as_many_draws_as_it_has_words() {
+        let agency = Agency::new(&mut Layout::default(), 1);
+        let mut m = Plain::default();
+        agency.plant(&mut m);
+        for n in 0..3 * 624u64 {
+            let before = (m.loads, m.stores);
+            agency.draw(&mut m, 0);
+            let made = if n % 624 == 0 { 624 } else { 0 };
+            assert_eq!(
+                (m.loads - before.0, m.stores - before.1),
+                (3 * made + 2, made + 1),
+                "{n}"
+            );
+        }
+    }
+    /// A query costs four draws, the list of what is asked and a price and a row of each table; what was kept of the last query is gone.
+    #[test]
+    fn a_query_is_listed_and_nothing_is_kept_yet() {
+        let agency = Agency::new(&mut Layout::default(), 2);
+        let mut m = Plain::default();
+        agency.plant(&mut m);
+        agency.query(&mut m, 1, 0, 1);
+        for table in 0..3 {
+            agency.found(&mut m, 1, (table, 30 + table), Val::lit(50 + table));
+        }
+        let kept = |m: &mut Plain, from: u64| [0, 1, 2].map(|t| m.load(agency.own.word(1, from + t * 8)).v);
+        assert_eq!((kept(&mut m, PRICES), kept(&mut m, ROWS)), ([50, 51, 52], [30, 31, 32]));
+        let before = (m.loads, m.stores);
+        agency.query(&mut m, 1, 2, 77);
+        assert_eq!((m.loads - before.0, m.stores - before.1), (4 * 2 + 2, 4 + 2 + 3 * 2));
+        let asked = [TABLE, ROW].map(|at| m.load(agency.own.word(1, at)).v);
+        assert_eq!(asked, [2, 77]);
+        assert_eq!((kept(&mut m, PRICES), kept(&mut m, ROWS)), ([0; 3], [0; 3]));
+        assert_eq!(m.load(agency.own.word(1, POSITION)).v, 8);
+    }
+    /// A row at the best price so far does not replace it.
+    #[test]
+    fn the_first_of_equal_prices_stays() {
+        let agency = Agency::new(&mut Layout::default(), 1);
+        let mut m = Plain::default();
+        for (row, price) in [(3, 5), (4, 5)] {
+            agency.found(&mut m, 0, (2, row), Val::lit(price));
+        }
+        assert_eq!(m.load(agency.own.word(0, ROWS + 16)).v, 3);
+    }
+    /// Generator, position, query, prices and rows follow each other, and the next client's begin on a line behind them.
+    #[test]
+    fn what_a_client_keeps_is_as_long_as_its_parts() {
+        assert_eq!(
+            [POSITION, TABLE, ROW, PRICES, ROWS],
+            [624, 625, 626, 627, 630].map(|w| w * 8)
+        );
+        let agency = Agency::new(&mut Layout::default(), 2);
+        let apart = agency.own.at(1, 0).0 - agency.own.at(0, 0).0;
+        assert_eq!(apart, (633u64 * 8).next_multiple_of(64));
+    }
 }

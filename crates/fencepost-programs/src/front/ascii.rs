@@ -207,4 +207,128 @@ mod tests {
         let ascii = Ascii::new(&mut Layout::default(), 1, 8);
         assert!(ascii.parse(&mut Plain::default(), 0).is_none());
     }
+
+    fn text(m: &mut Plain, from: Addr, len: usize) -> Vec<u8> {
+        let byte = |i| m.load_n(At::<()>::new(Addr(from.0 + i)), Width::B1).v as u8;
+        (0..len as u64).map(byte).collect()
+    }
+    /// The protocol's words, for a value of every size up to the largest.
+    #[test]
+    fn commands_and_replies_are_those_of_the_protocol() {
+        let ascii = Ascii::new(&mut Layout::default(), 2, 64);
+        for (key, words) in [(1, 1), (0xabc, 13), (u64::MAX, 64)] {
+            let (mut m, bytes, value) = (Plain::default(), words * 8, !key);
+            let data = value.to_le_bytes().repeat(words as usize);
+            let sent = [format!("set {key:016x} 0 0 {bytes}\r\n").as_bytes(), &data, b"\r\n"].concat();
+            ascii.receive(&mut m, 1, key, Some((value, words)));
+            assert_eq!(text(&mut m, ascii.own.at(1, RECEIVE), sent.len()), sent);
+            let sent = format!("get {key:016x}\r\n").into_bytes();
+            ascii.receive(&mut m, 1, key, None);
+            assert_eq!(text(&mut m, ascii.own.at(1, RECEIVE), sent.len()), sent);
+            let reply = ascii.own.at(1, ascii.reply);
+            ascii.stored(&mut m, 1);
+            assert_eq!(text(&mut m, reply, 8), b"STORED\r\n");
+            ascii.value(&mut m, 1, key, None);
+            assert_eq!(text(&mut m, reply, 5), b"END\r\n");
+            ascii.value(&mut m, 1, key, Some((value, words)));
+            let head = format!("VALUE {key:016x} 0 {bytes}\r\n");
+            let sent = [head.as_bytes(), &data, b"\r\nEND\r\n"].concat();
+            assert_eq!(text(&mut m, reply, sent.len()), sent);
+        }
+    }
+    /// Every token is kept with its place and length and ended by a zero, and the line's data is where the next line begins.
+    #[test]
+    fn a_line_is_cut_into_its_tokens() {
+        let ascii = Ascii::new(&mut Layout::default(), 2, 64);
+        let mut m = Plain::default();
+        for set in [Some((5, 10)), None] {
+            ascii.receive(&mut m, 1, 0xfeed, set);
+            let begin = ascii.own.at(1, RECEIVE).0;
+            let behind = ascii.tokenise(&mut m, 1).expect("a line");
+            let line = match set {
+                Some(_) => "set 000000000000feed 0 0 80",
+                None => "get 000000000000feed",
+            };
+            assert_eq!(behind.0, begin + line.len() as u64 + 2);
+            let mut at = begin;
+            for (i, token) in line.split(' ').enumerate() {
+                let kept = ascii.own.word::<()>(1, i as u64 * TOKEN);
+                let length = token.len() as u64;
+                assert_eq!([kept, kept.field(8)].map(|w| m.load(w).v), [at, length]);
+                let ended = [token.as_bytes(), &[0]].concat();
+                assert_eq!(text(&mut m, Addr(at), ended.len()), ended);
+                at += length + 1;
+            }
+        }
+    }
+    /// A line without a blank is no command if it is longer than one can be; a line of many blanks ends with the last token there is room for.
+    #[test]
+    fn lines_that_are_no_commands_are_not_read_for_ever() {
+        let ascii = Ascii::new(&mut Layout::default(), 1, 64);
+        let mut m = Plain::default();
+        let begin = ascii.own.at(0, RECEIVE);
+        let mut w = Writer::new(begin);
+        w.text(&mut m, &[b'a'; 50]);
+        w.text(&mut m, b"\n");
+        w.text(&mut m, &[b'a'; 200]);
+        w.end(&mut m);
+        assert!(ascii.tokenise(&mut m, 0).is_none());
+        let mut w = Writer::new(begin);
+        w.text(&mut m, b"a b c d e f g h\r\n");
+        w.end(&mut m);
+        // Six tokens of a letter and a blank each.
+        assert_eq!(ascii.tokenise(&mut m, 0), Some(Addr(begin.0 + 6 * 2 + 1)));
+        assert_eq!(m.load(ascii.own.word(0, 5 * TOKEN)).v, begin.0 + 5 * 2);
+    }
+    /// Sets and gets, hits, and bytes in and out, of each thread for itself.
+    #[test]
+    fn counters_count_what_was_done() {
+        let ascii = Ascii::new(&mut Layout::default(), 2, 64);
+        let mut m = Plain::default();
+        let (mut sets, mut gets, mut hits, mut bytes_in, mut bytes_out) = (0, 0, 0, 0, 0);
+        for key in 1..=20u64 {
+            let words = key * 3;
+            if key % 3 == 0 {
+                ascii.take(&mut m, 1, key, Some((7, words))).expect("a set");
+                assert_eq!(m.load(ascii.own.word(1, STATE)).v, DATA);
+                ascii.stored(&mut m, 1);
+                (sets, bytes_in) = (sets + 1, bytes_in + 32 + words * 8);
+            } else {
+                ascii.take(&mut m, 1, key, None).expect("a get");
+                assert_eq!(m.load(ascii.own.word(1, STATE)).v, PARSE);
+                let found = (key % 2 == 0).then_some((7, words));
+                ascii.value(&mut m, 1, key, found);
+                (gets, bytes_in) = (gets + 1, bytes_in + 32);
+                if found.is_some() {
+                    (hits, bytes_out) = (hits + 1, bytes_out + words * 8);
+                }
+            }
+            assert_eq!(m.load(ascii.own.word(1, STATE)).v, WRITE);
+            let counters = [SETS, GETS, HITS, BYTES_IN, BYTES_OUT, LEFT];
+            let counted = counters.map(|c| m.load(ascii.own.word(1, c)).v);
+            assert_eq!(counted, [sets, gets, hits, bytes_in, bytes_out, 0]);
+            assert_eq!(counters.map(|c| m.load(ascii.own.word(0, c)).v), [0; 6]);
+        }
+    }
+    /// Tokens, state and counters lie in front of the read buffer, that in front of the reply, and a thread's last in front of the next's
+    /// first, for the longest command and the longest reply.
+    #[test]
+    fn what_a_connection_keeps_lies_apart() {
+        let fields = [STATE, LEFT, GETS, HITS, SETS, BYTES_IN, BYTES_OUT];
+        assert_eq!(STATE, TOKENS * 16);
+        assert!(fields.windows(2).all(|f| f[1] == f[0] + 8) && BYTES_OUT + 8 <= RECEIVE);
+        for words in [1, 6, 64, 128] {
+            let ascii = Ascii::new(&mut Layout::default(), 2, words);
+            let command = format!("set {:016x} 0 0 {}\r\n\r\n", 0, words * 8).len() as u64 + words * 8;
+            let reply = format!("VALUE {:016x} 0 {}\r\n\r\nEND\r\n", 0, words * 8).len() as u64 + words * 8;
+            assert!(RECEIVE + command.next_multiple_of(8) <= ascii.reply);
+            assert_eq!(ascii.reply % 8, 0);
+            assert!(ascii.own.at(0, ascii.reply + reply.next_multiple_of(8)) <= ascii.own.at(1, 0));
+            // Two lines beside each of the two copies of a value, and what is in front.
+            assert_eq!(
+                ascii.own.bytes,
+                (RECEIVE + 2 * (2 * 64 + words * 8)).next_multiple_of(64)
+            );
+        }
+    }
 }

@@ -205,4 +205,115 @@ mod tests {
             assert_eq!(m.loads, 5 + u64::from(skew > 0), "{skew}");
         }
     }
+
+    /// The bytes from an address on.
+    fn bytes(m: &mut Plain, from: u64, len: u64) -> Vec<u8> {
+        let byte = |at| m.load_n(At::new(Addr(at)), Width::B1).v as u8;
+        (from..from + len).map(byte).collect()
+    }
+    /// Numbers, keys, text and data one behind the other, beside the same made by the standard library: at every offset in a word, a
+    /// store a word.
+    #[test]
+    fn what_is_written_is_the_text_and_a_store_a_word() {
+        let numbers = [
+            0,
+            1,
+            9,
+            10,
+            11,
+            99,
+            100,
+            12_345,
+            9_999_999_999,
+            10_000_000_000,
+            u64::MAX,
+        ];
+        let keys = [0, 0x9a_f0, u64::MAX, 0x0123_4567_89ab_cdef];
+        for skew in 0..9 {
+            for n in numbers {
+                for key in keys {
+                    let mut m = Plain::default();
+                    let mut w = Writer::new(Addr(128));
+                    w.text(&mut m, &b"abcdefghi"[..skew]);
+                    w.number(&mut m, n);
+                    w.key(&mut m, key);
+                    w.words(&mut m, 2, key);
+                    w.number(&mut m, n);
+                    w.end(&mut m);
+                    let mut expected = format!("{}{n}{key:016x}", &"abcdefghi"[..skew]).into_bytes();
+                    expected.extend(key.to_le_bytes().repeat(2));
+                    expected.extend(n.to_string().bytes());
+                    assert_eq!(m.stores, (expected.len() as u64).div_ceil(8));
+                    assert_eq!(bytes(&mut m, 128, expected.len() as u64), expected);
+                    assert_eq!(bytes(&mut m, 120, 8), [0; 8]);
+                    let mut r = Reader::<()>::new(Addr(128));
+                    r.skip(skew as u64);
+                    assert_eq!(r.place(), Addr(128 + skew as u64));
+                }
+            }
+        }
+    }
+    /// A number ends where its digits do, and the byte behind it is passed over; a key ends at what is no digit.
+    #[test]
+    fn numbers_and_keys_are_read_to_their_ends() {
+        let mut m = Plain::default();
+        let mut w = Writer::new(Addr(64));
+        w.text(&mut m, b"18446744073709551615,7x00000000000000Af 000000000000000g");
+        w.end(&mut m);
+        let mut r = Reader::<()>::new(Addr(64));
+        assert_eq!([r.number(&mut m), r.number(&mut m)], [Some(u64::MAX), Some(7)]);
+        assert_eq!(r.place(), Addr(64 + 23));
+        assert_eq!(r.key(&mut m), Some(0xaf));
+        assert_eq!(r.number(&mut m), None);
+        assert_eq!(r.place(), Addr(64 + 23 + 16 + 1));
+        assert_eq!(r.key(&mut m), None);
+    }
+    /// A number has twenty digits at most, so that a buffer without an end is not read for ever.
+    #[test]
+    fn a_number_that_does_not_end_is_given_up() {
+        let mut m = Plain::default();
+        let mut w = Writer::new(Addr(64));
+        w.text(&mut m, &[b'1'; 64]);
+        w.end(&mut m);
+        let mut r = Reader::<()>::new(Addr(64));
+        assert!(r.number(&mut m).is_some());
+        assert_eq!(r.place(), Addr(64 + 21));
+    }
+    /// Wherever the line begins and ends: it is found if it ends within the bytes that are looked at, and words are loaded up to its end.
+    #[test]
+    fn a_lines_end_is_found_a_word_at_a_time() {
+        for begin in 64..72 {
+            for end in begin..begin + 40 {
+                let mut m = Plain::default();
+                // The end of the line before does not count.
+                for at in [begin - 1, end] {
+                    m.store_n(At::new(Addr(at)), Val::lit(u64::from(b'\n')), Width::B1);
+                }
+                let r = Reader::<()>::new(Addr(begin));
+                assert!(r.find_line(&mut m, 48));
+                assert_eq!(m.loads, end / 8 - begin / 8 + 1);
+                assert!(r.find_line(&mut m, end - begin + 1));
+                // As far as the word before that of the end, if there is one.
+                let short = (end / 8 * 8).saturating_sub(begin);
+                assert!(short == 0 || !r.find_line(&mut m, short));
+            }
+        }
+    }
+    /// What was held of a word is forgotten when the reader moves.
+    #[test]
+    fn a_reader_that_skips_reads_what_is_there() {
+        for skew in 0..8u64 {
+            let mut m = Plain::default();
+            let text: Vec<u8> = (1..=64).collect();
+            let mut w = Writer::new(Addr(64));
+            w.text(&mut m, &text);
+            w.end(&mut m);
+            let mut r = Reader::<()>::new(Addr(64 + skew));
+            let word = |at: u64| u64::from_le_bytes(std::array::from_fn(|i| (at as usize + i + 1) as u8));
+            assert_eq!(r.word(&mut m).v, word(skew));
+            r.skip(16);
+            assert_eq!(r.word(&mut m).v, word(skew + 24));
+            assert_eq!(r.place(), Addr(64 + skew + 32));
+        }
+    }
 }

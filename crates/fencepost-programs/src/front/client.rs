@@ -76,4 +76,53 @@ mod tests {
         client.request(&mut m, 1, 78, None);
         assert!(!client.same(&mut m, 1, 3));
     }
+
+    /// A request is key and value, one behind the other; keys that are kept lie behind both, and a client's behind the one before it.
+    #[test]
+    fn what_a_client_keeps_lies_apart() {
+        let (key, value, puts) = (24, 40, 3);
+        let client = Client::new(&mut Layout::default(), 2, (key, value), puts);
+        let mut m = Plain::default();
+        for thread in 0..2 {
+            for slot in 0..puts {
+                client.request(&mut m, thread, u64::from(10 * thread + slot + 1), None);
+                client.keep(&mut m, thread, slot);
+            }
+            client.request(&mut m, thread, 99, Some(7));
+        }
+        for thread in 0..2 {
+            let words = |m: &mut Plain, from: u64, n: u64| -> Vec<u64> {
+                (0..n)
+                    .map(|w| m.load(client.own.word(thread, from + w * 8)).v)
+                    .collect()
+            };
+            assert_eq!(words(&mut m, 0, 8), [99, 99, 99, 7, 7, 7, 7, 7]);
+            for slot in 0..puts {
+                let kept = words(&mut m, key + value + u64::from(slot) * key, 3);
+                assert_eq!(kept, [u64::from(10 * thread + slot + 1); 3]);
+            }
+        }
+        let apart = client.own.at(1, 0).0 - client.own.at(0, 0).0;
+        assert_eq!(apart, (key + value + 3 * key).next_multiple_of(64));
+    }
+    /// Keys are copied a load and a store a word, compared from the second word on up to the first that differs, and hashed a load a word.
+    #[test]
+    fn keys_cost_what_their_size_says() {
+        let client = Client::new(&mut Layout::default(), 1, (128, 64), 2);
+        let mut m = Plain::default();
+        client.request(&mut m, 0, 5, Some(1));
+        assert_eq!((m.stores, m.loads), (16 + 8, 0));
+        client.request(&mut m, 0, 5, None);
+        assert_eq!((m.stores, m.loads), (16 + 8 + 16, 0));
+        let mut cost = |act: &dyn Fn(&mut Plain)| {
+            let before = (m.loads, m.stores);
+            act(&mut m);
+            (m.loads - before.0, m.stores - before.1)
+        };
+        assert_eq!(cost(&|m| client.keep(m, 0, 1)), (16, 16));
+        assert_eq!(cost(&|m| assert!(client.same(m, 0, 1))), (2 * 15, 0));
+        assert_eq!(cost(&|m| assert!(!client.same(m, 0, 0))), (2, 0));
+        assert_eq!(cost(&|m| client.hash_request(m, 0)), (16, 0));
+        assert_eq!(cost(&|m| client.hash_kept(m, 0, 1)), (16, 0));
+    }
 }

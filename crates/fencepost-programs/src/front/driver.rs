@@ -160,4 +160,70 @@ mod tests {
         }
         assert_eq!(m.load(driver.own.word::<()>(0, VALUE)).v, 0);
     }
+
+    /// Each thread's driver calls the map through a table of its own; it draws with the generator of the C library.
+    #[test]
+    fn drivers_draw_with_seeds_and_tables_of_their_own() {
+        let driver = Driver::new(&mut Layout::default(), 2, 4);
+        let mut m = Plain::default();
+        driver.plant(&mut m);
+        let mut word = |thread, at| m.load(driver.own.word::<()>(thread, at)).v;
+        for thread in 0..2 {
+            assert_eq!(word(thread, OPERATIONS), driver.own.at(thread, INSERT).0);
+        }
+        let mut seed = 0u64;
+        for key in 1..5 {
+            let before = (m.stores, m.loads);
+            driver.draw(&mut m, 1, key, key + 9);
+            // Seed and key, and the value; seed, table, operation, key.
+            assert_eq!((m.stores - before.0, m.loads - before.1), (2 + 4, 4));
+            seed = seed.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+            let kept = [SEED, KEY, VALUE, VALUE + 24].map(|at| m.load(driver.own.word(1, at)).v);
+            assert_eq!(kept, [seed, key, key + 9, key + 9]);
+        }
+        assert_eq!(m.load(driver.own.word(0, SEED)).v, 0);
+    }
+    /// A node of a range: its place, eight bytes, no flags, no children, the node before it; the last one is the root. The arena gives as
+    /// many blocks as are taken, and so many actions are counted.
+    #[test]
+    fn nodes_hang_below_each_other_and_blocks_are_counted() {
+        let driver = Driver::new(&mut Layout::default(), 2, 2);
+        for (ranges, blocks) in [(1, 2), (2, 0), (4, 4), (3, 6)] {
+            let mut m = Plain::default();
+            m.store(driver.own.word(1, NEXT_FREE), Val::lit(100));
+            m.store(driver.own.word(1, FREE), Val::lit(50));
+            let logged: Vec<At<()>> = (0..ranges).map(|r| At::new(Addr::pm(4096 + r * 64))).collect();
+            driver.insert(&mut m, 1, &logged, blocks);
+            let mut word = |at| m.load(driver.own.word::<()>(1, at)).v;
+            assert_eq!([STAGE, LANE].map(&mut word), [1, 1]);
+            let node = |i: u64| driver.own.at(1, RANGES + i * RECORD).0;
+            for i in 0..ranges {
+                let parent = if i == 0 { 0 } else { node(i - 1) };
+                let fields = [0, 8, 16, 24, 32, 40].map(|f| word(RANGES + i * RECORD + f));
+                assert_eq!(fields, [logged[i as usize].addr.0, 8, 0, 0, 0, parent]);
+            }
+            assert_eq!(word(ROOT), node(ranges - 1));
+            let taken = blocks.min(MOST);
+            assert_eq!(
+                [NEXT_FREE, FREE, ACTIONS].map(&mut word),
+                [100 + taken, 50 - taken, taken]
+            );
+            let before = m.loads;
+            driver.committed(&mut m, 1, ranges, blocks);
+            // Two words of each node and of each record.
+            assert_eq!(m.loads - before, 2 * (ranges + taken));
+            assert_eq!(m.load(driver.own.word(1, STAGE)).v, 0);
+        }
+    }
+    /// Words, nodes, records and the value follow each other; the next thread's begin on a line behind.
+    #[test]
+    fn what_a_driver_keeps_is_as_long_as_its_parts() {
+        const { assert!(FREE + 8 <= RANGES && RECORD == 6 * 8) };
+        assert_eq!((RECORDS - RANGES, VALUE - RECORDS), (4 * 48, 4 * 48));
+        for words in [1, 2, 16] {
+            let driver = Driver::new(&mut Layout::default(), 2, words);
+            let apart = driver.own.at(1, 0).0 - driver.own.at(0, 0).0;
+            assert_eq!(apart, (VALUE + words * 8).next_multiple_of(64));
+        }
+    }
 }

@@ -111,3 +111,74 @@ fn hash<M: Mem>(m: &mut M, mut key: Reader<M::Dep>, bytes: u64) -> Val<M::Dep> {
     m.compute(sites::HASH_KEY);
     state
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plain::Plain;
+    use std::collections::BTreeSet;
+
+    /// Every bit of a key counts, and so does where it stands and how long the key is; a word is loaded once.
+    #[test]
+    fn a_hash_depends_on_every_bit_of_the_key() {
+        let hash_of = |words: [u64; 3], bytes: u64| {
+            let mut m = Plain::default();
+            for (w, word) in (0..).zip(words) {
+                m.store(At::new(Addr(64 + w * 8)), Val::lit(word));
+            }
+            let hashed = hash(&mut m, Reader::new(Addr(64)), bytes).v;
+            assert_eq!(m.loads, bytes.div_ceil(8));
+            hashed
+        };
+        for word in 0..3 {
+            let mut seen = BTreeSet::from([hash_of([0; 3], 24), hash_of([u64::MAX; 3], 24)]);
+            for bit in 0..64 {
+                let mut key = [0; 3];
+                key[word] = 1 << bit;
+                assert!(seen.insert(hash_of(key, 24)), "bit {bit} of word {word}");
+                let flipped = key.map(|w: u64| !w);
+                assert!(seen.insert(hash_of(flipped, 24)), "bit {bit} of word {word} in ones");
+            }
+        }
+        let mut seen = BTreeSet::from([hash_of([0; 3], 24)]);
+        for bytes in [1, 8, 9, 16, 17, 23] {
+            assert!(seen.insert(hash_of([0; 3], bytes)), "{bytes} bytes");
+        }
+    }
+    /// A counter is added to, and begins anew beyond its last number.
+    #[test]
+    fn counters_add_up() {
+        let mut m = Plain::default();
+        let at = At::new(Addr(64));
+        for (more, sum) in [(5, 5), (7, 12), (u64::MAX, 11)] {
+            count(&mut m, at, more);
+            assert_eq!(m.load(at).v, sum);
+        }
+    }
+    /// A value comes from the text where there is one, else it is at hand; a front is there if it is asked for.
+    #[test]
+    fn values_come_from_the_text_if_there_is_one() {
+        let mut m = Plain::default();
+        m.store(At::new(Addr(64)), Val::lit(3));
+        let (mut text, mut none) = (Some(Reader::<()>::new(Addr(64))), None);
+        assert_eq!(next_word(&mut m, &mut text, 9).v, 3);
+        assert_eq!(next_word(&mut m, &mut none, 9).v, 9);
+        assert_eq!(Front::Application.then(|| 1), Some(1));
+        assert_eq!(Front::None.then(|| 1), None);
+    }
+    /// What a thread keeps begins on a line and ends in front of the next thread's.
+    #[test]
+    fn threads_keep_apart() {
+        for bytes in [1, 64, 65, 200] {
+            let mut layout = Layout::default();
+            let before = layout.footprint().dram.0;
+            let own = Own::new(&mut layout, 3, bytes);
+            assert_eq!(layout.footprint().dram.0 - before, 3 * bytes.next_multiple_of(64));
+            for thread in 0..3 {
+                let at = before + u64::from(thread) * bytes.next_multiple_of(64);
+                assert_eq!(own.at(thread, 5), Addr(at + 5));
+                assert_eq!(own.word::<()>(thread, 8).addr, Addr(at + 8));
+            }
+        }
+    }
+}

@@ -145,4 +145,67 @@ mod tests {
         assert_eq!(m.stores - before, 2, "`3,10,119,` is a word and a byte");
         assert_eq!(m.load(executors.own.word(1, PARAMETERS)).v.to_le_bytes(), *b"3,10,119");
     }
+
+    /// Fifty words of parameters, a key of three numbers at their longest, a string, a pointer and a copy for each field, a result.
+    #[test]
+    fn an_executor_has_the_room_that_it_needs() {
+        let longest = 3 * (u64::MAX.to_string().len() as u64 + 1);
+        assert!(longest <= KEY && PARAMETERS == 50 * 8);
+        for (fields, words) in [(1, 1), (5, 13), (10, 13), (3, 3)] {
+            let p = Procedure::new(&mut Layout::default(), 2, fields, words);
+            assert_eq!(p.string_at(), PARAMETERS + KEY);
+            assert_eq!(p.pointers_at() - p.string_at(), words * 8);
+            assert_eq!(p.copies_at() - p.pointers_at(), fields * 8);
+            assert_eq!(p.result_at() - p.copies_at(), fields * words * 8);
+            let end = p.result_at() + fields * words * 8;
+            let apart = p.own.at(1, 0).0 - p.own.at(0, 0).0;
+            assert_eq!(apart, end.next_multiple_of(64));
+        }
+    }
+    /// Each pointer of a record leads to its copy, and every word of a copy is read from the string: a load a word.
+    #[test]
+    fn a_records_pointers_lead_to_its_fields() {
+        let p = Procedure::new(&mut Layout::default(), 2, 5, 13);
+        let mut m = Plain::default();
+        p.record(&mut m, 1, 9);
+        assert_eq!(m.loads, 5 * 13);
+        let string: Vec<u64> = (0..13)
+            .map(|w| m.load(p.own.word(1, p.string_at() + w * 8)).v)
+            .collect();
+        assert_eq!(string, [9; 13]);
+        for field in 0..5 {
+            let pointer = m.load(p.own.word(1, p.pointers_at() + field * 8)).v;
+            assert_eq!(pointer, p.field_word::<()>(1, field * 13).addr.0);
+        }
+    }
+    /// What is selected is written out, a store a word, and taken apart, a load a word.
+    #[test]
+    fn a_result_costs_a_store_and_a_load_a_word() {
+        let p = Procedure::new(&mut Layout::default(), 2, 5, 13);
+        for words in [0, 1, 13, 65] {
+            let mut m = Plain::default();
+            p.result(&mut m, 1, words, 4);
+            assert_eq!((m.stores, m.loads), (words, words));
+            assert!((0..words).all(|w| m.load(p.own.word(1, p.result_at() + w * 8)).v == 4));
+        }
+    }
+    /// A key is written out a store a word, and hashed a load a word: as many bytes as its digits and commas.
+    #[test]
+    fn a_key_is_hashed_as_long_as_it_is() {
+        let p = Procedure::new(&mut Layout::default(), 2, 5, 13);
+        for numbers in [
+            &[0][..],
+            &[9],
+            &[10],
+            &[99, 100],
+            &[1, 22, 333],
+            &[123_456, 7, 1_000_000],
+        ] {
+            let text: String = numbers.iter().map(|n| format!("{n},")).collect();
+            let mut m = Plain::default();
+            p.key(&mut m, 0, numbers);
+            let words = text.len().div_ceil(8) as u64;
+            assert_eq!((m.stores, m.loads), (words, words), "{text}");
+        }
+    }
 }

@@ -235,4 +235,120 @@ mod tests {
         let resp = Resp::new(&mut Layout::default(), 1, 6);
         assert!(resp.parse(&mut Plain::default(), 0).is_none());
     }
+
+    fn text(m: &mut Plain, from: Addr, len: usize) -> Vec<u8> {
+        let byte = |i| m.load_n(At::<()>::new(Addr(from.0 + i)), fencepost_kernel::Width::B1).v as u8;
+        (0..len as u64).map(byte).collect()
+    }
+    /// The protocol's arrays of strings, each with its length, and its three replies.
+    #[test]
+    fn commands_and_replies_are_those_of_the_protocol() {
+        for words in [1, 2, 6, 100] {
+            let resp = Resp::new(&mut Layout::default(), 2, words);
+            let (mut m, key, value) = (Plain::default(), 0xfe_dcba, 0x0807_0605_0403_0201u64);
+            let (bytes, data) = (words * 8, value.to_le_bytes().repeat(words as usize));
+            resp.receive(&mut m, 1, key, Some(value));
+            let head = format!("*3\r\n$3\r\nSET\r\n$16\r\n{key:016x}\r\n${bytes}\r\n");
+            let sent = [head.as_bytes(), &data, b"\r\n"].concat();
+            assert_eq!(text(&mut m, resp.query(1), sent.len()), sent);
+            resp.receive(&mut m, 1, key, None);
+            let sent = format!("*2\r\n$3\r\nGET\r\n$16\r\n{key:016x}\r\n").into_bytes();
+            assert_eq!(text(&mut m, resp.query(1), sent.len()), sent);
+            resp.stored(&mut m, 1);
+            assert_eq!(text(&mut m, resp.reply(1), 5), b"+OK\r\n");
+            resp.value(&mut m, 1, 0);
+            assert_eq!(text(&mut m, resp.reply(1), 5), b"$-1\r\n");
+            resp.value(&mut m, 1, value);
+            let sent = [format!("${bytes}\r\n").as_bytes(), &data, b"\r\n"].concat();
+            assert_eq!(text(&mut m, resp.reply(1), sent.len()), sent);
+            assert_eq!(m.load(resp.own.word(1, REPLIED)).v, resp.reply(1).0);
+        }
+    }
+    /// Of each string an object: one reference, a pointer to its bytes, their number, the bytes; the client has their number and places.
+    #[test]
+    fn every_argument_becomes_an_object() {
+        let resp = Resp::new(&mut Layout::default(), 2, 6);
+        let mut m = Plain::default();
+        resp.plant(&mut m);
+        for (set, name) in [(Some(9u64), b"SET"), (None, b"GET")] {
+            resp.take(&mut m, 1, 0xbeef, set).expect("a command");
+            let mut strings = vec![name.to_vec(), format!("{:016x}", 0xbeef).into_bytes()];
+            strings.extend(set.map(|value| value.to_le_bytes().repeat(6)));
+            assert_eq!(m.load(resp.own.word(1, NUMBER)).v, strings.len() as u64);
+            for (i, string) in (0..).zip(&strings) {
+                let object = m.load(resp.own.word(1, ARGUMENTS + i * 8)).ptr();
+                assert_eq!(object.addr, resp.object(1, i));
+                let header = [0, POINTER, LENGTH].map(|f| m.load(object.field(f)).v);
+                assert_eq!(header, [1, object.addr.0 + BYTES, string.len() as u64]);
+                assert_eq!(text(&mut m, Addr(header[1]), string.len()), *string);
+            }
+        }
+    }
+    /// When the reply is sent no argument has a reference, and the list of free blocks leads to each, the last one first.
+    #[test]
+    fn arguments_are_released() {
+        let resp = Resp::new(&mut Layout::default(), 2, 6);
+        for (set, arguments) in [(Some(9), 3), (None, 2)] {
+            let mut m = Plain::default();
+            resp.plant(&mut m);
+            resp.take(&mut m, 1, 5, set).expect("a command");
+            match set {
+                Some(_) => resp.stored(&mut m, 1),
+                None => resp.value(&mut m, 1, 0),
+            }
+            let mut free = m.load(resp.own.word(1, FREE)).ptr();
+            for i in (0..arguments).rev() {
+                assert_eq!((free.addr, m.load(free).v), (resp.object(1, i), 0));
+                free = m.load(free.field(POINTER)).ptr();
+            }
+            assert_eq!(free.addr.0, 0);
+            assert_eq!(m.load(resp.own.word(0, FREE)).v, 0);
+        }
+    }
+    /// Arrays of other lengths than commands have, lines with other signs, strings longer than any and names that no command has are refused.
+    #[test]
+    fn what_is_no_command_is_refused() {
+        let resp = Resp::new(&mut Layout::default(), 1, 2);
+        let parse = |sent: &str| {
+            let mut m = Plain::default();
+            resp.plant(&mut m);
+            let mut w = Writer::new(resp.query(0));
+            w.text(&mut m, sent.as_bytes());
+            w.end(&mut m);
+            resp.parse(&mut m, 0).map(|c| (c.key, c.value.is_some()))
+        };
+        let key = "$16\r\n00000000000000c0\r\n";
+        let value = "$16\r\n0123456789abcdef\r\n";
+        assert_eq!(parse(&format!("*2\r\n$3\r\nGET\r\n{key}")), Some((0xc0, false)));
+        assert_eq!(parse(&format!("*3\r\n$3\r\nSET\r\n{key}{value}")), Some((0xc0, true)));
+        for wrong in [
+            format!("*1\r\n$3\r\nGET\r\n{key}"),
+            format!("*4\r\n$3\r\nSET\r\n{key}{value}{value}"),
+            format!("$2\r\n$3\r\nGET\r\n{key}"),
+            format!("*2\r\n*3\r\nGET\r\n{key}"),
+            format!("*2\r\n$3\r\nGOT\r\n{key}"),
+            format!("*2\r\n$3\r\nSGT\r\n{key}"),
+            format!("*2\r\n$17\r\nGET\r\n{key}"),
+            "*2\r\n$3\r\nGET\r\n$16\r\n00000000000000x0\r\n".to_owned(),
+        ] {
+            assert_eq!(parse(&wrong), None, "{wrong}");
+        }
+    }
+    /// Room for three objects of the larger of key and value, for the longest command and the longest reply; a thread has no more than two
+    /// lines beside.
+    #[test]
+    fn a_connection_has_the_room_that_it_needs() {
+        const { assert!(FREE + 8 <= TABLE && TABLE + 2 * 8 <= OBJECTS) };
+        assert_eq!(BYTES, LENGTH + 8);
+        for words in [1, 2, 6, 100] {
+            let resp = Resp::new(&mut Layout::default(), 2, words);
+            let value = words * 8;
+            let used = OBJECTS + 3 * (24 + value.max(16)) + (SIGNS + 16 + value) + (HEAD + value);
+            let bytes = resp.own.at(1, 0).0 - resp.own.at(0, 0).0;
+            assert!((used..=used + 2 * 64).contains(&bytes), "{words}: {bytes} for {used}");
+            assert!(resp.reply(0).0 + HEAD + value <= resp.own.at(1, 0).0);
+            let signs = format!("*3\r\n$3\r\nSET\r\n$16\r\n\r\n${value}\r\n\r\n").len() as u64;
+            assert!(signs <= SIGNS && format!("${value}\r\n\r\n").len() as u64 <= HEAD);
+        }
+    }
 }

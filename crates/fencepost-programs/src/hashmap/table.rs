@@ -95,3 +95,94 @@ impl Table {
         [span(self.root, 16), span(self.arrays[i], 8 * (1 + (self.first << i)))]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A map has arrays up to one with a bucket for every entry, each twice as long as the one before and behind it, with a word in front.
+    #[test]
+    fn arrays_double_until_there_is_a_bucket_for_every_entry() {
+        for (first, preload, most, arrays) in [
+            (10, 0, 10, 1),
+            (10, 0, 11, 2),
+            (10, 41, 5, 4),
+            (1, 3, 12, 5),
+            (7, 28, 28, 3),
+            (7, 29, 1, 4),
+        ] {
+            let mut layout = Layout::default();
+            let table = Table::new(&mut layout, first, preload, most);
+            assert_eq!(
+                (table.arrays.len(), table.most_buckets()),
+                (arrays, first << (arrays - 1))
+            );
+            let mut at = table.root.0 + 64;
+            for (i, array) in table.arrays.iter().enumerate() {
+                let buckets = first << i;
+                assert_eq!(array.0, at);
+                assert_eq!(table.buckets_at(array.0), Some(buckets));
+                assert_eq!(table.buckets_at(array.0 + 8), None);
+                assert_eq!(table.larger(buckets), table.arrays.get(i + 1).copied());
+                at += (8 * (1 + buckets)).next_multiple_of(64);
+            }
+            assert_eq!(layout.footprint().pm.0 + fencepost_kernel::units::PM_BASE, at);
+        }
+    }
+    /// Set-up takes the first array in which there are at most two entries a bucket.
+    #[test]
+    fn a_map_begins_with_two_entries_a_bucket_at_most() {
+        use crate::pool::tests::Words;
+        let table = Table::new(&mut Layout::default(), 10, 0, 100);
+        for (entries, buckets) in [
+            (0, 10),
+            (20, 10),
+            (21, 20),
+            (40, 20),
+            (41, 40),
+            (80, 40),
+            (81, 80),
+            (1000, 160),
+        ] {
+            let (array, planted) = table.planted(entries);
+            assert_eq!(planted, buckets, "{entries}");
+            let spans = table.spans(entries);
+            assert_eq!((spans[0].at, spans[0].len), (table.root, 16));
+            assert_eq!((spans[1].at, spans[1].len), (array, 8 * (1 + buckets)));
+            let mut m = Words::default();
+            assert_eq!(table.first(&mut m, entries).addr, array);
+            let root = [COUNT, BUCKETS].map(|f| m.load(At::new(table.root).field(f)).v);
+            assert_eq!((root, m.load(At::new(array)).v), ([entries, array.0], buckets));
+        }
+    }
+    /// Every bucket lies in the line that is said to hold it, and in no other.
+    #[test]
+    fn lines_hold_the_buckets_that_they_are_said_to() {
+        for buckets in [1u64, 7, 8, 10, 15, 16, 40] {
+            let array = Addr(6400);
+            let mut all = Vec::new();
+            for line in 0..(1 + buckets).div_ceil(8) {
+                let held = Table::in_line(array, LineAddr(100 + line), buckets);
+                for b in held.clone() {
+                    let at = array.0 + 8 * (1 + b);
+                    assert_eq!(at / 64, 100 + line, "bucket {b} of {buckets}");
+                }
+                all.extend(held);
+            }
+            assert!(all.into_iter().eq(0..buckets));
+        }
+    }
+    /// The bucket of a key is (a key + b) mod p mod the buckets, where it fits a word; keys are spread over all of them.
+    #[test]
+    fn keys_are_spread_over_the_buckets() {
+        for key in [0, 1, 77, 1 << 30] {
+            let n = (u128::from(key) * 0x1f12_3bb5u128 + 0x9_51d1) % 32_212_254_719 % 10;
+            assert_eq!(u128::from(Table::number(key, 10)), n);
+            let at = Table::bucket(At::<()>::new(Addr(640)), key, 10).addr.0;
+            assert_eq!(u128::from(at), 640 + 8 + 8 * n);
+        }
+        let mut drawn = [0u32; 10];
+        (0..10_000).for_each(|n| drawn[Table::number(fencepost_kernel::rng::mix(n), 10) as usize] += 1);
+        assert!(drawn.iter().all(|n| (850..1150).contains(n)), "{drawn:?}");
+    }
+}

@@ -351,3 +351,6 @@ impl Program for Memcached {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

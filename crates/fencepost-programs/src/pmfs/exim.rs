@@ -224,4 +224,117 @@ mod tests {
         );
         assert_eq!(parts(8, 4096).collect::<Vec<_>>(), [(0, 8)]);
     }
+
+    /// What is received is what is delivered: the body goes to the spool in chunks, to one mailbox in twice as large ones behind the header,
+    /// and both it and the header are read whole.
+    #[test]
+    fn a_mail_is_delivered_whole() {
+        let settings = Settings {
+            threads: 3,
+            ..Settings::default()
+        };
+        let params = EximParams {
+            mailboxes: 4,
+            largest: Bytes(20_000),
+            header: Bytes(728),
+            ..EximParams::default()
+        };
+        let w = Mail::new(params, &settings).expect("sizes that fit");
+        let (mut lengths, mut mailboxes) = (Vec::new(), BTreeSet::new());
+        for mail in 0..800 {
+            let calls = w.calls(1, mail);
+            let body = OWN;
+            let appended = |to: u64| -> Vec<u64> {
+                let of = |c: &Call| match *c {
+                    Call::Append { name, len } if name == to => Some(len),
+                    _ => None,
+                };
+                calls.iter().filter_map(of).collect()
+            };
+            let len: u64 = appended(body).iter().sum();
+            assert!(appended(body).iter().rev().skip(1).all(|n| *n == 4096) && len.is_multiple_of(8));
+            let read = calls.iter().filter_map(|c| match *c {
+                Call::Read { name, at, most } if name == body => Some((at, most)),
+                _ => None,
+            });
+            let mut next = 0;
+            for (at, most) in read {
+                assert!(at == next && (most == 8192 || at + most == len));
+                next = at + most;
+            }
+            assert_eq!(next, len);
+            // The log has three lines, the message's own two, the journal a note, the header two halves of whole words.
+            let log = 3 * OWN;
+            assert_eq!(
+                (appended(log), appended(body + 3), appended(body + 4)),
+                (vec![72; 3], vec![72; 2], vec![NOTE])
+            );
+            assert_eq!(appended(body + 1), [360, 368]);
+            assert!(calls.contains(&Call::Rename {
+                from: body + 1,
+                to: body + 2
+            }));
+            assert!(calls.contains(&Call::Read {
+                name: body + 2,
+                at: 0,
+                most: 728
+            }));
+            let to: Vec<u64> = (log + 1..log + 5).filter(|m| !appended(*m).is_empty()).collect();
+            assert_eq!(to.len(), 1);
+            let delivered = appended(to[0]);
+            assert_eq!((delivered[0], delivered[1..].iter().sum::<u64>()), (728, len));
+            mailboxes.extend(to);
+            lengths.push(len);
+            assert_eq!(calls.iter().filter(|c| matches!(c, Call::Sync)).count(), 5);
+        }
+        assert_eq!(mailboxes.len(), 4);
+        let mean = lengths.iter().sum::<u64>() / 800;
+        assert!(mean.abs_diff(10_000) < 800, "{mean}");
+        assert!(lengths.iter().all(|l| (8..=20_000).contains(l)) && lengths.iter().max() > Some(&19_500));
+    }
+    /// A thread's calls are those of its mails, one behind the other.
+    #[test]
+    fn mails_follow_each_other() {
+        let settings = Settings {
+            threads: 2,
+            ops: 500,
+            ..Settings::default()
+        };
+        let w = Mail::new(EximParams::default(), &settings).expect("sizes that fit");
+        for thread in 0..2 {
+            let all: Vec<Call> = (0..20).flat_map(|mail| w.calls(u64::from(thread), mail)).collect();
+            let called: Vec<Call> = (0..500).map(|k| w.call(thread, k)).collect();
+            assert_eq!(called, all[..500]);
+        }
+        assert_ne!(w.calls(0, 0).len(), w.calls(0, 1).len(), "lengths differ");
+    }
+    /// Six names a thread, the log and the mailboxes, which are there and empty; no write is longer than the largest.
+    #[test]
+    fn names_and_the_largest_write_are_those_of_the_calls() {
+        let settings = Settings {
+            threads: 3,
+            ops: 600,
+            ..Settings::default()
+        };
+        for (chunk, header, line) in [(4096, 720, 72), (8, 720, 72), (8, 32, 4096), (8, 8, 8)] {
+            let params = EximParams {
+                chunk: Bytes(chunk),
+                header: Bytes(header),
+                line: Bytes(line),
+                largest: Bytes(10_000),
+                mailboxes: 7,
+                ..EximParams::default()
+            };
+            let w = Mail::new(params, &settings).expect("sizes that fit");
+            let shape = w.shape();
+            assert_eq!((shape.names, shape.names_per_dir), (3 * 6 + 1 + 7, 128));
+            let planted: Vec<Option<u64>> = (0..shape.names).map(|n| w.planted(n)).collect();
+            assert_eq!(planted, [vec![None; 18], vec![Some(0); 8]].concat());
+            let longest = (0..600).filter_map(|k| match w.call(2, k) {
+                Call::Append { len, .. } => Some(len),
+                _ => None,
+            });
+            assert_eq!(longest.max(), Some(shape.largest));
+        }
+    }
 }

@@ -127,3 +127,107 @@ impl Workload for Mix {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn mix(params: PmfsParams) -> Mix {
+        Mix::new(params, &Settings::default()).expect("sizes that fit")
+    }
+    /// Each kind has its share, what is left is read or looked up, half and half; every name is drawn, and every length.
+    #[test]
+    fn calls_have_the_shares_that_are_declared() {
+        let params = PmfsParams {
+            files: 10,
+            largest: Bytes(80),
+            ..PmfsParams::default()
+        };
+        let w = mix(params);
+        const CALLS: u32 = 40_000;
+        let (mut kinds, mut names, mut lengths, mut places) =
+            ([0u32; 7], BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut targets = BTreeMap::new();
+        for k in 0..CALLS {
+            let kind = match w.call(k % 4, k / 4) {
+                Call::Create { .. } => 0,
+                Call::Append { len, .. } => {
+                    *lengths.entry(len).or_insert(0u32) += 1;
+                    1
+                }
+                Call::Overwrite { at, len, .. } => {
+                    *places.entry(at).or_insert(0u32) += 1;
+                    *lengths.entry(len).or_insert(0) += 1;
+                    2
+                }
+                Call::Delete { .. } => 3,
+                Call::Rename { to, .. } => {
+                    *targets.entry(to).or_insert(0u32) += 1;
+                    4
+                }
+                Call::Read { at, most, .. } => {
+                    assert!(at == 0 && most > 1 << 60);
+                    5
+                }
+                Call::Stat { .. } => 6,
+                Call::Sync => panic!("nothing is drawn to be synced"),
+            };
+            kinds[kind] += 1;
+            let name = w.call(k % 4, k / 4).names()[0].expect("a name");
+            *names.entry(name).or_insert(0u32) += 1;
+        }
+        for (kind, percent) in kinds.iter().zip([15, 30, 15, 15, 5, 10, 10]) {
+            assert!(kind.abs_diff(CALLS * percent / 100) < CALLS / 100, "{kinds:?}");
+        }
+        let even = |drawn: &BTreeMap<u64, u32>, expected: &[u64]| {
+            let all: u32 = drawn.values().sum();
+            let mean = all / expected.len() as u32;
+            assert_eq!(drawn.keys().copied().collect::<Vec<_>>(), expected);
+            assert!(drawn.values().all(|n| n.abs_diff(mean) < mean / 4 + 5), "{drawn:?}");
+        };
+        let words: Vec<u64> = (1..=10).map(|w| w * 8).collect();
+        even(&names, &(0..10).collect::<Vec<_>>());
+        even(&targets, &(0..10).collect::<Vec<_>>());
+        even(&lengths, &words);
+        even(&places, &words.iter().map(|w| w - 8).collect::<Vec<_>>());
+    }
+    /// Every other name has a file before the run, as long as any of nothing to the largest.
+    #[test]
+    fn half_of_the_names_have_files_of_any_length() {
+        let params = PmfsParams {
+            files: 4000,
+            largest: Bytes(72),
+            ..PmfsParams::default()
+        };
+        let w = mix(params);
+        let mut sizes = BTreeMap::new();
+        for name in 0..4000 {
+            assert_eq!(w.planted(name).is_some(), name % 2 == 0);
+            w.planted(name)
+                .into_iter()
+                .for_each(|s| *sizes.entry(s).or_insert(0u32) += 1);
+        }
+        assert_eq!(
+            sizes.keys().copied().collect::<Vec<_>>(),
+            (0..=9).map(|w| w * 8).collect::<Vec<_>>()
+        );
+        assert!(sizes.values().all(|n| (140..260).contains(n)), "{sizes:?}");
+        let shape = w.shape();
+        assert_eq!((shape.names, shape.largest, shape.block), (4000, 72, 4096));
+    }
+    /// Shares may fill the hundred and no more; sizes are whole words, blocks powers of two.
+    #[test]
+    fn parameters_that_cannot_be_are_refused() {
+        let with = |create, largest, block| {
+            let params = PmfsParams {
+                create,
+                largest: Bytes(largest),
+                block: Bytes(block),
+                ..PmfsParams::default()
+            };
+            Mix::new(params, &Settings::default()).is_ok()
+        };
+        assert!(with(35, 72, 64) && !with(36, 72, 64) && !with(35, 76, 64) && !with(35, 72, 96));
+    }
+}

@@ -36,6 +36,8 @@ mod program;
 mod recovery;
 mod serve;
 mod shape;
+#[cfg(test)]
+mod tests;
 
 pub use calls::Call;
 pub use exim::{Exim, EximParams, Mail};

@@ -226,4 +226,144 @@ mod tests {
         let places: Vec<u64> = places.map(|(transaction, thread)| place(transaction, thread)).collect();
         assert_eq!(places, (0..12).collect::<Vec<_>>());
     }
+
+    fn database(threads: u32, params: MysqlParams) -> Database {
+        let settings = Settings {
+            threads,
+            ..Settings::default()
+        };
+        Database::new(params, &settings).expect("sizes that fit")
+    }
+    /// A quarter of 18 pages are cold, and those of them are read that the pool does not hold, rounded to the nearest.
+    #[test]
+    fn a_pool_saves_reads() {
+        // A hundred pages of rows of 220 bytes.
+        let reads = |kept: u64| {
+            let params = MysqlParams {
+                rows: 7447,
+                pool: Bytes(kept * 16_384),
+                ..MysqlParams::default()
+            };
+            let w = database(1, params);
+            assert_eq!(w.pages(), 100);
+            w.reads()
+        };
+        for (kept, cold) in [
+            (0, 4.5f64),
+            (1, 4.455),
+            (50, 2.25),
+            (60, 1.8),
+            (85, 0.675),
+            (99, 0.045),
+            (100, 0.0),
+            (200, 0.0),
+        ] {
+            assert_eq!(reads(kept), (cold + 0.5) as u64, "{kept} of 100 pages in the pool");
+        }
+    }
+    /// All calls of a transaction in order, with and without a binary log.
+    #[test]
+    fn a_transaction_reads_logs_and_writes_back() {
+        for (binlog, dirty) in [(0, 3), (40, 2), (40, 1)] {
+            let params = MysqlParams {
+                binlog: Bytes(binlog),
+                dirty,
+                ..MysqlParams::default()
+            };
+            let w = database(3, params);
+            let (page, redo, calls) = (16_384, 8192, w.calls() as u32);
+            for (transaction, thread) in [(0, 0), (5, 2), (7, 1)] {
+                let mut made = (0..calls).map(|n| w.call(thread, transaction * calls + n));
+                for _ in 0..w.reads() {
+                    let Some(Call::Read { name: TABLE, at, most }) = made.next() else {
+                        panic!("a read")
+                    };
+                    assert!(at % page == 0 && at < w.pages() * page && most == page);
+                }
+                let at = (u64::from(transaction) * 3 + u64::from(thread)) * redo;
+                assert_eq!(
+                    made.next(),
+                    Some(Call::Overwrite {
+                        name: LOG,
+                        at,
+                        len: redo
+                    })
+                );
+                assert_eq!(made.next(), Some(Call::Sync));
+                if binlog > 0 {
+                    assert_eq!(
+                        made.next(),
+                        Some(Call::Append {
+                            name: BINLOG,
+                            len: binlog
+                        })
+                    );
+                    assert_eq!(made.next(), Some(Call::Sync));
+                }
+                let (at, len) = (u64::from(thread) * dirty * page, dirty * page);
+                assert_eq!(
+                    made.next(),
+                    Some(Call::Overwrite {
+                        name: DOUBLEWRITE,
+                        at,
+                        len
+                    })
+                );
+                assert_eq!(made.next(), Some(Call::Sync));
+                for _ in 0..dirty {
+                    let Some(Call::Overwrite { name: TABLE, at, len }) = made.next() else {
+                        panic!("a page")
+                    };
+                    assert!(at % page == 0 && at < w.pages() * page && len == page);
+                }
+                assert_eq!((made.next(), made.next()), (Some(Call::Sync), None));
+            }
+        }
+    }
+    /// Pages are drawn from the whole table, and each call for itself; the log is a circle.
+    #[test]
+    fn pages_are_drawn_from_the_whole_table() {
+        let params = MysqlParams {
+            rows: 500,
+            page: Bytes(4400),
+            pool: Bytes(0),
+            log: Bytes(8192 * 5),
+            ..MysqlParams::default()
+        };
+        let w = database(2, params);
+        assert_eq!(w.pages(), 25);
+        let (mut read, mut written, mut logged) = ([0u32; 25], [0u32; 25], std::collections::BTreeSet::new());
+        for k in 0..20_000 {
+            match w.call(1, k) {
+                Call::Read { at, .. } => read[(at / 4400) as usize] += 1,
+                Call::Overwrite { name: TABLE, at, .. } => written[(at / 4400) as usize] += 1,
+                Call::Overwrite { name: LOG, at, .. } => drop(logged.insert(at / 8192)),
+                _ => {}
+            }
+        }
+        for drawn in [read, written] {
+            let mean = drawn.iter().sum::<u32>() / 25;
+            assert!(drawn.iter().all(|n| n.abs_diff(mean) < mean / 3), "{drawn:?}");
+        }
+        assert_eq!(logged.len(), 5);
+    }
+    /// Table, log and a doublewrite buffer of each thread's pages are there; no write is longer than the largest.
+    #[test]
+    fn files_hold_what_is_written_in_place() {
+        for (dirty, redo, binlog) in [(3, 8192, 0), (1, 1 << 16, 40), (1, 8, 1 << 16)] {
+            let params = MysqlParams {
+                dirty,
+                redo: Bytes(redo),
+                binlog: Bytes(binlog),
+                ..MysqlParams::default()
+            };
+            let w = database(4, params);
+            let planted = [TABLE, LOG, DOUBLEWRITE, BINLOG].map(|f| w.planted(f));
+            let (page, log) = (16_384, 96 << 20);
+            assert_eq!(planted, [w.pages() * page, log, 4 * dirty * page, 0].map(Some));
+            let shape = w.shape();
+            let largest = [dirty * page, redo, binlog].into_iter().max();
+            assert_eq!((shape.names, shape.names_per_dir, Some(shape.largest)), (4, 4, largest));
+        }
+    }
 }

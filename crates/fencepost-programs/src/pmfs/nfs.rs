@@ -190,4 +190,119 @@ mod tests {
         }
         assert_eq!(there.len(), 48);
     }
+
+    fn server(threads: u32, params: NfsParams) -> FileServer {
+        let settings = Settings {
+            threads,
+            ..Settings::default()
+        };
+        FileServer::new(params, &settings).expect("sizes that fit")
+    }
+    /// Files have sixteen sizes, each as often as the others, which have the mean that is asked for; an append has any length up to the
+    /// longest, and none is longer than the largest write.
+    #[test]
+    fn lengths_are_drawn_as_declared() {
+        let params = NfsParams {
+            mean: Bytes(16_000),
+            append: Bytes(80),
+            ..NfsParams::default()
+        };
+        let w = server(2, params);
+        let (mut sizes, mut appends) = (std::collections::BTreeMap::new(), std::collections::BTreeMap::new());
+        for k in 0..40_000 {
+            match (w.call(1, k), k % TURN) {
+                (Call::Append { len, .. }, 1) => *sizes.entry(len).or_insert(0u32) += 1,
+                (Call::Append { len, .. }, 2) => *appends.entry(len).or_insert(0u32) += 1,
+                _ => {}
+            }
+        }
+        let turns: u32 = sizes.values().sum();
+        assert!(
+            sizes.len() == 16 && sizes.values().all(|n| n.abs_diff(turns / 16) < turns / 80),
+            "{sizes:?}"
+        );
+        let mean = sizes.keys().sum::<u64>() / 16;
+        assert!(mean.abs_diff(16_000) < 32, "{mean}");
+        assert_eq!(
+            appends.keys().copied().collect::<Vec<_>>(),
+            (1..=10).map(|n| n * 8).collect::<Vec<_>>()
+        );
+        assert!(
+            appends.values().all(|n| n.abs_diff(turns / 10) < turns / 50),
+            "{appends:?}"
+        );
+        let largest = w.shape().largest;
+        assert!(sizes.keys().all(|s| s % 8 == 0 && *s <= largest) && largest <= sizes.keys().max().unwrap_or(&0) + 16);
+        let long = NfsParams {
+            append: Bytes(1 << 20),
+            ..w.params.clone()
+        };
+        assert_eq!(server(2, long).shape().largest, 1 << 20);
+        let short = NfsParams {
+            mean: Bytes(8),
+            ..w.params.clone()
+        };
+        assert!((0..100).all(|k| server(2, short.clone()).size(rng::mix(k)) >= 8));
+    }
+    /// A turn is filebench's: create, write whole, append, read, delete, look up; files of any thread are drawn, each of those that are there.
+    #[test]
+    fn files_of_every_thread_are_drawn() {
+        let params = NfsParams {
+            files: 30,
+            ..NfsParams::default()
+        };
+        let w = server(3, params);
+        let mut drawn = std::collections::BTreeSet::new();
+        for turn in 0..4000u32 {
+            let calls: Vec<Call> = (0..TURN).map(|n| w.call(2, turn * TURN + n)).collect();
+            let [
+                Call::Create { name: new },
+                Call::Append { name: written, .. },
+                Call::Append { .. },
+                Call::Read { at: 0, most, .. },
+                Call::Delete { name: old },
+                Call::Stat { .. },
+            ] = calls[..]
+            else {
+                panic!("{calls:?}");
+            };
+            assert!(new == written && most > 1 << 60);
+            // Ten names of each thread, eight of them there: the new one comes to stand eight turns behind the one that goes.
+            let number = |name: u64| (name % 3, name / 3);
+            assert_eq!(
+                (number(old), number(new)),
+                ((2, u64::from(turn) % 10), (2, (u64::from(turn) + 8) % 10))
+            );
+            for call in [calls[2], calls[3], calls[5]] {
+                let (thread, place) = number(call.names()[0].expect("a name"));
+                drawn.insert((thread, (place + 10 - u64::from(turn) % 10) % 10));
+            }
+        }
+        let there: std::collections::BTreeSet<(u64, u64)> = (0..3).flat_map(|t| (0..8).map(move |p| (t, p))).collect();
+        assert_eq!(drawn, there);
+    }
+    /// Each thread has two names at least, one of them with a file.
+    #[test]
+    fn parameters_that_cannot_be_are_refused() {
+        let with = |files, block, append| {
+            let params = NfsParams {
+                files,
+                block: Bytes(block),
+                append: Bytes(append),
+                ..NfsParams::default()
+            };
+            let settings = Settings {
+                threads: 3,
+                ..Settings::default()
+            };
+            FileServer::new(params, &settings)
+                .map(|w| (0..files).filter(|n| w.planted(*n).is_some()).count())
+                .ok()
+        };
+        assert_eq!(
+            [with(6, 64, 8), with(7, 64, 8), with(15, 64, 8)],
+            [Some(3), Some(3), Some(12)]
+        );
+        assert_eq!([with(5, 64, 8), with(6, 65, 8), with(6, 64, 12)], [None; 3]);
+    }
 }

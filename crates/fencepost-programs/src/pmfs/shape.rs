@@ -93,4 +93,79 @@ mod tests {
         );
         assert_eq!((slot(512, 1, 513), slot(512, 2, 513)), (8, 8));
     }
+
+    fn shape(block: u64) -> Shape {
+        Shape {
+            names: 100,
+            names_per_dir: 10,
+            block,
+            journal: 64,
+            largest: 200,
+            inodes: 0,
+            blocks: 0,
+        }
+    }
+    /// Numbers, places and ends of blocks are those of a division.
+    #[test]
+    fn bytes_lie_in_blocks() {
+        for block in [64, 512, 4096] {
+            let shape = shape(block);
+            for at in (0..3 * block).chain([1 << 40, (1 << 40) - 1]) {
+                assert_eq!((shape.number(at), shape.within(at)), (at / block, at % block));
+                assert_eq!(shape.end(at), (at / block + 1) * block);
+            }
+        }
+    }
+    /// A file's blocks, and the nodes of a tree in which every node but the last of a level is full, counted level by level.
+    #[test]
+    fn a_file_has_the_blocks_and_nodes_of_its_size() {
+        for block in [64, 128, 4096] {
+            let shape = shape(block);
+            assert_eq!(shape.fan() * 8, block);
+            for size in [
+                0,
+                1,
+                8,
+                block,
+                block + 1,
+                8 * block,
+                9 * block,
+                65 * block - 7,
+                600 * block,
+                5000 * block,
+            ] {
+                let blocks = size.div_ceil(block);
+                let (mut all, mut level, mut height) = (blocks, blocks, 0);
+                while level > 1 {
+                    level = level.div_ceil(block / 8);
+                    all += level;
+                    height += 1;
+                }
+                assert_eq!(shape.blocks_of(size), all, "{size} bytes in blocks of {block}");
+                assert_eq!(height_of(blocks, shape.fan()), height);
+                assert!(blocks <= reach(shape.fan(), height));
+            }
+        }
+    }
+    /// The digits of a block's number are its slots, the highest in the topmost node.
+    #[test]
+    fn slots_are_digits_of_the_number() {
+        for (i, digits) in [
+            (0, [0, 0, 0]),
+            (7, [0, 0, 7]),
+            (8, [0, 1, 0]),
+            (0o345, [3, 4, 5]),
+            (0o777, [7, 7, 7]),
+        ] {
+            assert_eq!([3, 2, 1].map(|level| slot(8, level, i)), digits.map(|d| d * 8));
+        }
+        assert_eq!([0, 1, 2, 3].map(|h| reach(8, h)), [1, 8, 64, 512]);
+        assert_eq!(reach(512, 8), u64::MAX, "no more than a word counts");
+    }
+    /// Ten entries of 32 bytes; a buffer of the largest write on whole lines, and one of 4 KiB to read into.
+    #[test]
+    fn directories_and_buffers_hold_what_they_are_for() {
+        assert_eq!([64, 128, 256, 512].map(|block| shape(block).dir_blocks()), [5, 3, 2, 1]);
+        assert_eq!(shape(64).buffer(), 4 * 64 + 4096);
+    }
 }

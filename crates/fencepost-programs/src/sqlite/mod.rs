@@ -295,3 +295,6 @@ impl Program for Sqlite {
         Flow::Done(self.judge(model, m, state))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -213,4 +213,67 @@ mod tests {
             assert!(first <= from && to <= first + len_announced && len_announced % 8 == 0 && first % 8 == 0);
         }
     }
+
+    /// A file that begins with zeros is not there; where SQLite keeps a journal the database is as long as its header says, in the fourth
+    /// word's upper half with the highest byte first; all other files are as long as their room.
+    #[test]
+    fn files_are_as_long_as_they_say() {
+        for journaled in [false, true] {
+            let mut layout = Layout::default();
+            let room = if journaled {
+                (3 * PAGE_BYTES, 5 * PAGE_BYTES)
+            } else {
+                (0, 0)
+            };
+            let files = Files::new(&mut layout, 9, room);
+            assert_eq!(files.journaled(), journaled);
+            let mut words = Words::default();
+            let size = |words: &mut Words, file| Pages::new(&files, words, 0).size(file);
+            assert_eq!(
+                [File::Pages, File::Journal, File::Wal].map(|f| size(&mut words, f)),
+                [0; 3]
+            );
+            for file in [File::Pages, File::Journal, File::Wal] {
+                words.0.insert(files.area(file).at.0, 1);
+            }
+            Pages::new(&files, &mut words, 0).write(File::Pages, 28, &7u32.to_be_bytes());
+            let pages = if journaled { 7 } else { 9 };
+            assert_eq!(size(&mut words, File::Pages), pages * PAGE_BYTES);
+            assert_eq!(
+                [File::Journal, File::Wal].map(|f| size(&mut words, f)),
+                [room.0, room.1]
+            );
+            let all: Vec<u64> = files.spans(2 * PAGE_BYTES).iter().map(|s| s.len).collect();
+            let own = [2 * PAGE_BYTES, room.0, room.1].into_iter().filter(|l| *l > 0);
+            assert!(all.into_iter().eq(own));
+            assert_eq!(files.span(100 * PAGE_BYTES).len, 9 * PAGE_BYTES);
+        }
+    }
+    /// A write announces the words that hold its bytes and no others, and loads none that it writes whole.
+    #[test]
+    fn a_write_announces_the_words_of_its_bytes() {
+        let mut layout = Layout::default();
+        let files = Files::new(&mut layout, 2, (0, 0));
+        let base = files.area(File::Pages).at.0;
+        for (at, len) in (0..20u64).flat_map(|at| (1..30).map(move |len| (at, len))) {
+            let mut words = Words::default();
+            Pages::new(&files, &mut words, 0).write(File::Pages, at, &vec![9; len as usize]);
+            let (first, end) = (at / 8 * 8, (at + len).div_ceil(8) * 8);
+            assert_eq!(words.1, [(base + first, end - first)]);
+            let written: Vec<u64> = words.0.keys().copied().collect();
+            assert!(written.into_iter().eq((base + first..base + end).step_by(8)));
+        }
+    }
+    /// Transactions draw each for themselves, and no number again.
+    #[test]
+    fn transactions_draw_numbers_of_their_own() {
+        let mut layout = Layout::default();
+        let files = Files::new(&mut layout, 2, (0, 0));
+        let mut drawn = std::collections::BTreeSet::new();
+        for transaction in 0..20 {
+            let mut words = Words::default();
+            let mut pages = Pages::new(&files, &mut words, transaction);
+            assert!((0..20).all(|_| drawn.insert(pages.random())));
+        }
+    }
 }

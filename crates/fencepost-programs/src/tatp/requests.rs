@@ -194,4 +194,111 @@ mod tests {
             );
         }
     }
+
+    /// What requests ask for lies in the standard's ranges and reaches both ends, in shares as declared.
+    #[test]
+    fn requests_reach_the_whole_of_their_ranges() {
+        use std::collections::BTreeSet;
+        const N: u64 = 50;
+        for (mix, choice) in [
+            (Mix::Writes, Choice::Uniform),
+            (Mix::Standard, Choice::NonUniform),
+            (Mix::UpdateLocation, Choice::Uniform),
+        ] {
+            let client = Client {
+                seed: 3,
+                threads: 4,
+                subscribers: N,
+                mix,
+                choice,
+            };
+            let (mut subscribers, mut kinds, mut data) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+            let (mut inserted, mut asked, mut deleted) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+            let (mut locations, mut numbers, mut shares) = (BTreeSet::new(), BTreeSet::new(), [0u64; 4]);
+            for i in 0..40_000u32 {
+                let (thread, k) = (i % 4, i / 4);
+                assert_eq!(client.serial(thread, k), u64::from(i), "every operation has its number");
+                let s = match client.request(thread, k) {
+                    Request::Location { sub_nbr, location } => {
+                        shares[0] += 1;
+                        assert!(locations.insert(location), "a location of its own");
+                        super::super::tables::subscriber(sub_nbr)
+                    }
+                    Request::Subscriber { s, bit, kind, data: d } => {
+                        shares[1] += 1;
+                        data.insert((bit, d));
+                        kinds.insert((0, kind));
+                        s
+                    }
+                    Request::Insert {
+                        sub_nbr,
+                        kind,
+                        slot,
+                        row,
+                    } => {
+                        shares[2] += 1;
+                        let s = super::super::tables::subscriber(sub_nbr);
+                        assert_eq!(row[0], s + 1);
+                        assert!(numbers.insert([row[2], row[3]]), "a number of its own");
+                        inserted.insert((row[1] >> 8, (row[1] & 0xff) - (row[1] >> 8)));
+                        assert_eq!(row[1] >> 8, 8 * slot);
+                        kinds.insert((1, kind));
+                        s
+                    }
+                    Request::Delete { sub_nbr, kind, slot } => {
+                        shares[3] += 1;
+                        deleted.insert(slot);
+                        kinds.insert((2, kind));
+                        super::super::tables::subscriber(sub_nbr)
+                    }
+                    Request::GetSubscriber { s } => s,
+                    Request::GetAccess { s, kind } => {
+                        kinds.insert((3, kind));
+                        s
+                    }
+                    Request::GetDestination { s, kind, slot, end } => {
+                        asked.insert((8 * slot, end - 8 * slot));
+                        kinds.insert((4, kind));
+                        s
+                    }
+                };
+                subscribers.insert(s);
+            }
+            assert!(subscribers.into_iter().eq(0..N));
+            let hours: BTreeSet<(u64, u64)> = [0, 8, 16].iter().flat_map(|s| (1..9).map(|h| (*s, h))).collect();
+            let of = |all: &[u64]| -> BTreeSet<(u64, u64)> {
+                all.iter().flat_map(|what| (0..4).map(|kind| (*what, kind))).collect()
+            };
+            match mix {
+                Mix::UpdateLocation => assert_eq!(shares, [40_000, 0, 0, 0]),
+                Mix::Writes => {
+                    assert!(shares.iter().all(|n| n.abs_diff(10_000) < 500), "{shares:?}");
+                    let all = (0..2).flat_map(|bit| (0..256).map(move |d| (bit, d)));
+                    assert!(data.into_iter().eq(all), "a bit and a byte");
+                    assert_eq!((kinds, inserted, asked), (of(&[0, 1, 2]), hours, BTreeSet::new()));
+                    assert!(deleted.into_iter().eq(0..3));
+                }
+                Mix::Standard => assert_eq!((kinds, inserted, asked), (of(&[0, 1, 2, 3, 4]), hours.clone(), hours)),
+            }
+        }
+    }
+    /// A of the non-uniform choice (TATP 1.0): by the size of the table.
+    #[test]
+    fn the_constant_of_the_choice_grows_with_the_table() {
+        let a = |subscribers| {
+            let (mix, choice) = (Mix::Standard, Choice::NonUniform);
+            Client {
+                seed: 1,
+                threads: 1,
+                subscribers,
+                mix,
+                choice,
+            }
+            .a()
+        };
+        assert_eq!(
+            [1_000_000, 1_000_001, 10_000_000, 10_000_001].map(a),
+            [65_535, 1_048_575, 1_048_575, 2_097_151]
+        );
+    }
 }

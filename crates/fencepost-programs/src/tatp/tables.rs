@@ -128,7 +128,8 @@ impl Tables {
     pub(super) fn first_forwarding(&self, s: u64, kind: u64, slot: u64) -> Option<[u64; 4]> {
         let h = self.draw(s, 32 + kind);
         let there = self.has_facility(s, kind) && Self::among(h, h % (FORWARDINGS + 1), FORWARDINGS, slot);
-        there.then(|| Self::forwarding_row(s, times(slot, 1 + h % 8), s))
+        // How many there are and how long they last are drawn apart, and the latter for each by itself.
+        there.then(|| Self::forwarding_row(s, times(slot, 1 + (h >> (40 + 8 * slot)) % 8), s))
     }
     /// The words of a call forwarding.
     pub(super) fn forwarding_row(s: u64, times: u64, number: u64) -> [u64; 4] {
@@ -244,5 +245,107 @@ mod tests {
                 .all(|n| (900..1100).contains(n))
         );
         assert!(forwardings.iter().all(|n| (2300..2700).contains(n)), "{forwardings:?}");
+    }
+
+    #[test]
+    fn numbers_are_their_decimal_digits() {
+        for s in [0, 8, 9, 98, 99, 123_456, 99_999_999, 123_456_789_012_344] {
+            let digits = format!("{:015}", s + 1);
+            assert_eq!(sub_nbr(s), u64::from_str_radix(&digits, 16).unwrap());
+            assert_eq!(subscriber(sub_nbr(s)), s);
+            let bytes: Vec<u8> = text(s + 1).iter().flat_map(|w| w.to_le_bytes()).collect();
+            assert_eq!(bytes, format!("{digits}\0").into_bytes());
+        }
+        // A forwarding begins at 0, 8 or 16 o'clock and lasts up to eight hours.
+        for (slot, hours) in (0..3).flat_map(|slot| (1..9).map(move |hours| (slot, hours))) {
+            assert_eq!(
+                times(slot, hours).to_be_bytes()[6..],
+                [slot as u8 * 8, (slot * 8 + hours) as u8]
+            );
+        }
+    }
+    /// Every field of every row against the standard's population rules; rows that nobody has are 0.
+    #[test]
+    fn tables_are_filled_as_the_standard_has_it() {
+        use crate::pool::tests::Words;
+        const N: u64 = 500;
+        let (tables, mut m) = (Tables::new(&mut Layout::default(), 7, N, true), Words::default());
+        tables.fill(&mut m);
+        let counts = [
+            &tables.subscribers,
+            &tables.access,
+            &tables.facilities,
+            &tables.forwardings,
+        ]
+        .map(Rows::count);
+        assert_eq!(counts, [N, 4 * N, 4 * N, 12 * N]);
+        let mut word = |rows: &Rows, row, offset| m.load(rows.at::<()>(row).field(offset)).v;
+        let (mut active, mut facilities, mut hours) = (0, 0, [0u32; 9]);
+        let mut bits = [0; 4];
+        for s in 0..N {
+            let row = |offset| word(&tables.subscribers, s, offset);
+            let row: Vec<u64> = (0..16).map(|w| w * 8).map(row).collect();
+            assert_eq!((row[0], [row[1], row[2]]), (s + 1, text(s + 1)));
+            assert_eq!(row[3] & !0x0001_0001_0001_0001, 0, "bits are 0 or 1");
+            assert_eq!(row[3] & 1, tables.first_bit(s));
+            bits.iter_mut()
+                .enumerate()
+                .for_each(|(i, n)| *n += row[3] >> (16 * i) & 1);
+            assert!(row[4..11].iter().all(|w| w & !0x00ff_00ff_00ff_00ff == 0 && *w != 0));
+            assert_eq!(row[11] >> 32, Tables::first_location(s), "vlr_location is at byte 92");
+            assert!(row[12..].iter().all(|w| *w == 0));
+            for kind in 0..4 {
+                let (at, there) = (4 * s + kind, tables.has_access(s, kind));
+                assert_eq!(word(&tables.access, at, 0), if there { s + 1 } else { 0 });
+                assert_eq!(word(&tables.access, at, AI_DATA) != 0, there);
+                let there = tables.has_facility(s, kind);
+                assert_eq!(word(&tables.facilities, at, 0), if there { s + 1 } else { 0 });
+                assert!(word(&tables.facilities, at, SF_DATA_A) <= 0xff);
+                assert!(word(&tables.facilities, at, SF_ACTIVE) <= u64::from(there));
+                facilities += u64::from(there);
+                active += word(&tables.facilities, at, SF_ACTIVE);
+                for slot in 0..3 {
+                    let row = [0, 8, 16, 24].map(|o| word(&tables.forwardings, 3 * at + slot, o));
+                    if row[0] == 0 {
+                        assert_eq!(row, [0; 4]);
+                        continue;
+                    }
+                    assert!(there, "only a facility forwards");
+                    let (start, end) = (row[1] >> 8, row[1] & 0xff);
+                    assert_eq!((row[0], start), (s + 1, 8 * slot));
+                    assert_eq!([row[2], row[3]], text(s));
+                    hours[(end - start) as usize] += 1;
+                }
+            }
+        }
+        assert!((active * 100 / facilities).abs_diff(85) < 5, "{active} of {facilities}");
+        let each = hours.iter().sum::<u32>() / 8;
+        let alike = |n: &u32| n.abs_diff(each) < each / 4;
+        assert!(hours[0] == 0 && hours[1..].iter().all(alike), "1 to 8 hours: {hours:?}");
+        assert!(bits.iter().all(|n| n.abs_diff(N / 2) < N / 8), "{bits:?}");
+    }
+    /// Operations change subscribers, facilities and forwardings, at multiples of what they store.
+    #[test]
+    fn changes_lie_in_the_tables_that_operations_change() {
+        let mut layout = Layout::default();
+        let tables = Tables::new(&mut layout, 7, 3, true);
+        let within = |s: Span, at: u64| (s.at.0..s.at.0 + s.len).contains(&at);
+        let changed = [tables.subscribers, tables.facilities, tables.forwardings].map(|r| r.span());
+        let end = fencepost_kernel::Addr::pm(layout.footprint().pm.0).0;
+        for at in tables.index.span().at.0.min(changed[0].at.0)..end + 128 {
+            let there = changed.iter().any(|s| within(*s, at));
+            assert_eq!(tables.changes(at, Width::B8), there && at % 8 == 0, "{at}");
+            assert_eq!(tables.changes(at, Width::B4), there && at % 4 == 0, "{at}");
+        }
+        let writes = Tables::new(&mut Layout::default(), 7, 3, false);
+        assert_eq!(
+            (
+                writes.access.count(),
+                writes.facilities.count(),
+                writes.forwardings.count()
+            ),
+            (0, 0, 0)
+        );
+        assert_eq!((writes.spans().len(), tables.spans().len()), (2, 5));
     }
 }

@@ -116,3 +116,59 @@ pub(super) fn look<M: Mem<Dep = ()>>(t: &Tables, more: &More, m: &mut M, registe
 pub(super) fn keeps(register: u64) -> bool {
     register >= WAREHOUSE
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::mix::Who;
+    use super::super::requests::Scale;
+    use super::*;
+    use crate::layout::Layout;
+    use fencepost_kernel::{OpRecord, Outcome};
+
+    /// 2.5.2.2: of a customer with bad credit the newest payment stands before the older ones, and what no longer fits is gone; of others the
+    /// text stays.
+    #[test]
+    fn data_of_bad_credit_are_its_payments_newest_first() {
+        let scale = Scale {
+            warehouses: 1,
+            districts: 1,
+            customers: 100,
+            items: 1,
+            orders: 1,
+        };
+        let (t, mut books) = (Tables::new(&mut Layout::default(), 3, scale, 40), Books::default());
+        let credit = |bad| (0..100).find(|c| t.has_bad_credit(*c) == bad).expect("there are both");
+        for (customer, bad) in [(credit(true), true), (credit(false), false)] {
+            let (mut text, mut paid) = (vec![0; C_DATA_WORDS], 0);
+            for n in 0..2 * (C_DATA_WORDS / PAID_WORDS) as u64 {
+                let payment = Payment {
+                    district: 0,
+                    home: 0,
+                    who: Who::Number(customer),
+                    amount: 100 + n,
+                    date: 7 + n,
+                    slot: n,
+                };
+                let op = OpRecord {
+                    thread: 0,
+                    k: 0,
+                    stamp: 0,
+                    outcome: Outcome::default(),
+                };
+                books.pay(&t, &mut Builder::new(&[op]), (0, 0), &payment, customer);
+                paid += payment.amount;
+                if bad {
+                    text.splice(0..0, paid_words(&payment, customer));
+                    text.truncate(C_DATA_WORDS);
+                }
+                let account = &books.customers[&customer];
+                assert_eq!(account.data[..], text[..], "{} payments", n + 1);
+                let [balance, sum, count, deliveries] = FIRST_SUMS;
+                assert_eq!(
+                    account.sums,
+                    [balance.wrapping_sub(paid), sum + paid, count + n + 1, deliveries]
+                );
+            }
+        }
+    }
+}

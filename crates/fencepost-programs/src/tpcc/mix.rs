@@ -147,4 +147,73 @@ mod tests {
         }
         assert!((abroad * 100 / seen[1]).abs_diff(15) < 2 && (named * 100 / seen[1]).abs_diff(60) < 2);
     }
+
+    /// Each input reaches both ends of its range, belongs to the terminal's warehouse, and has a date and a row of the history of its own.
+    #[test]
+    fn transactions_reach_the_whole_of_their_ranges() {
+        use std::collections::BTreeSet;
+        for (mix, shares) in [(Mix::Standard, [45, 43, 4, 4, 4]), (Mix::Writes, [40, 40, 0, 20, 0])] {
+            let terminal = Terminal::of_four(mix);
+            let (mut slots, mut dates, mut homes) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+            let (mut carriers, mut thresholds, mut districts) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+            let (mut seen, mut amounts) = ([0u64; 5], 0);
+            for i in 0..20_000u32 {
+                let (thread, k) = (i % 4, i / 4);
+                let own = u64::from(thread);
+                let (kind, district) = match terminal.transaction(thread, k) {
+                    Transaction::NewOrder(order) => {
+                        assert_eq!(order, terminal.new_order(thread, k));
+                        (0, None)
+                    }
+                    Transaction::Payment(p) => {
+                        assert!(slots.insert(p.slot) && dates.insert(p.date));
+                        assert!(p.slot < 20_000 && p.slot / 5000 == own);
+                        assert!(p.home / 10 != own || p.home == p.district);
+                        homes.insert((own, p.home));
+                        amounts += p.amount;
+                        (1, Some(p.district))
+                    }
+                    Transaction::OrderStatus { district, who } => {
+                        assert!(matches!(who, Who::Name(0..1000) | Who::Number(0..3000)));
+                        (2, Some(district))
+                    }
+                    Transaction::Delivery {
+                        warehouse,
+                        carrier,
+                        date,
+                    } => {
+                        assert!(warehouse == own && dates.insert(date));
+                        carriers.insert(carrier);
+                        (3, None)
+                    }
+                    Transaction::StockLevel { district, threshold } => {
+                        thresholds.insert(threshold);
+                        (4, Some(district))
+                    }
+                };
+                seen[kind] += 1;
+                assert!(district.is_none_or(|d| d / 10 == own));
+                districts.extend(district);
+            }
+            assert!(
+                seen.iter().zip(shares).all(|(n, s)| n.abs_diff(s * 200) < 300),
+                "{seen:?}"
+            );
+            assert!(carriers.into_iter().eq(1..=10) && districts.into_iter().eq(0..40));
+            assert_eq!(homes.len(), 160, "customers of every district pay everywhere");
+            // Uniform between 1 and 5,000: half of the sum on average.
+            assert!((amounts / seen[1]).abs_diff(250_050) < 10_000);
+            assert!(mix == Mix::Writes || thresholds.into_iter().eq(10..=20));
+        }
+    }
+    #[test]
+    fn a_single_warehouse_has_no_customers_elsewhere() {
+        let mut terminal = Terminal::of_four(Mix::Writes);
+        terminal.scale.warehouses = 1;
+        for i in 0..4000 {
+            if let Transaction::Payment(p) = terminal.transaction(i % 4, i / 4) {
+                assert!(p.district < 10 && p.home == p.district);
+            }
+        }
+    }
 }

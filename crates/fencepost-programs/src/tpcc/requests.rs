@@ -166,4 +166,61 @@ mod tests {
         assert!((400..600).contains(&remote), "1 % of the lines: {remote}");
         assert!((30..75).contains(&unused), "1 % of the orders: {unused}");
     }
+
+    /// Lengths, quantities, districts and suppliers reach both ends of their ranges; orders of a terminal are dated in their order.
+    #[test]
+    fn orders_reach_the_whole_of_their_ranges() {
+        use std::collections::BTreeSet;
+        let terminal = Terminal::of_four(Mix::NewOrder);
+        let (mut lengths, mut quantities, mut districts) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let (mut suppliers, mut dates) = (BTreeSet::new(), BTreeSet::new());
+        for i in 0..20_000u32 {
+            let (thread, k) = (i % 4, i / 4);
+            let order = terminal.new_order(thread, k);
+            assert_eq!(order.warehouse, u64::from(thread));
+            assert!(order.customer < 3000);
+            assert!(order.entry_d > 0 && dates.insert(order.entry_d));
+            assert_eq!(order.entry_d, terminal.entry_d(thread, k));
+            lengths.insert(order.len);
+            districts.insert(order.district);
+            for line in &order.lines[..order.len] {
+                quantities.insert(line.quantity);
+                suppliers.insert((order.warehouse, line.supply));
+            }
+            assert!(order.lines[order.len..].iter().all(|l| *l == Line::default()));
+            // Only the last line may name no item.
+            assert!(order.lines[..order.len - 1].iter().all(|l| l.item < 100_000));
+        }
+        assert!(lengths.into_iter().eq(5..=15) && quantities.into_iter().eq(1..=10));
+        assert!(districts.into_iter().eq(0..40));
+        assert_eq!(
+            suppliers.len(),
+            16,
+            "every warehouse supplies every other: {suppliers:?}"
+        );
+        assert!(suppliers.iter().all(|s| s.1 < 4));
+    }
+    /// The public variant: quantity 7, nothing rolled back; where there is one warehouse it supplies everything.
+    #[test]
+    fn reduced_orders_and_single_warehouses_are_plain() {
+        let mut terminal = Terminal::of_four(Mix::NewOrder);
+        terminal.reduced = true;
+        terminal.scale.warehouses = 1;
+        for i in 0..2000 {
+            let order = terminal.new_order(i % 4, i / 4);
+            assert!(order.warehouse == 0 && order.district < 10);
+            let plain = |l: &Line| l.quantity == 7 && l.supply == 0 && l.item < 100_000;
+            assert!(order.lines[..order.len].iter().all(plain));
+        }
+    }
+    #[test]
+    fn three_tenths_are_new_and_names_are_a_thousand_at_most() {
+        let scale = |orders, customers| Scale {
+            customers,
+            orders,
+            ..Scale::default()
+        };
+        assert_eq!([10, 3000, 20, 1].map(|o| scale(o, 1).first_new()), [7, 2100, 14, 1]);
+        assert_eq!([1, 999, 1000, 3000].map(|c| scale(1, c).names()), [1, 999, 1000, 1000]);
+    }
 }

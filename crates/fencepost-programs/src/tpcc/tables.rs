@@ -323,6 +323,8 @@ pub(super) fn is_original(text: &[u64; DATA_WORDS]) -> bool {
 }
 
 #[cfg(test)]
+mod filled;
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::pool::tests::Words;

@@ -174,6 +174,25 @@ mod tests {
         // Address, old value, sequence and check; a library's has one word more; 64 bytes of payload.
         assert_eq!((units(3), units(4), units(10), units(11), units(66)), (1, 1, 3, 3, 17));
     }
+    /// A narrow store, or whole words up to the largest payload: anything else is no record.
+    #[test]
+    fn only_some_sizes_are_those_of_records() {
+        let sized = |bytes: &u64| {
+            let found = Found {
+                addr: Addr(0),
+                bytes: *bytes,
+                payload: Addr(0),
+                previous: 0,
+                seq: 1,
+            };
+            found.sized()
+        };
+        let all: Vec<u64> = (0..=MAX_PAYLOAD + 16).filter(sized).collect();
+        let wanted = [1, 2, 4]
+            .into_iter()
+            .chain((1..=MAX_PAYLOAD / 8).map(|words| 8 * words));
+        assert_eq!(all, wanted.collect::<Vec<_>>());
+    }
     /// Every word of a record matters to its check, each in its place.
     #[test]
     fn a_check_tells_words_and_places_apart() {

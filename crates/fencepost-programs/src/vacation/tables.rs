@@ -135,3 +135,72 @@ impl Tables {
         [self.roots.span(), self.nodes.span(), self.records.span()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::tests::Words;
+    use std::collections::BTreeSet;
+
+    /// The keys under a node in their order, and how deep the tree is.
+    fn walk(m: &mut Words, t: &Tables, table: u64, node: u64, keys: &mut Vec<u64>) -> u32 {
+        if node == 0 {
+            return 0;
+        }
+        assert!(t.nodes.owns(node));
+        let word = |m: &mut Words, at, offset| m.load(At::<()>::new(Addr(at)).field(offset)).v;
+        let [key, left, right, record] = [0, 8, 16, 24].map(|o| word(m, node, o));
+        let before = walk(m, t, table, left, keys);
+        keys.push(key);
+        assert!(t.records.owns(record));
+        let [id, used, free, total, price] = [0, 8, 16, 24, 32].map(|o| word(m, record, o));
+        let row = table * t.relations + key - 1;
+        assert_eq!((id, used, free, row), (key, 0, total, t.row(table, key)));
+        assert_eq!((total, price), (t.total(row), t.price(row)));
+        assert_eq!(t.used(m, row).unwrap(), (0, Addr(record + 8)));
+        1 + before.max(walk(m, t, table, right, keys))
+    }
+    /// Each table is a search tree of all its numbers, as flat as can be, its rows free; no two rows share a place.
+    #[test]
+    fn every_table_is_a_balanced_tree_of_free_rows() {
+        for relations in [1, 2, 7, 50] {
+            let (t, mut m) = (Tables::new(&mut Layout::default(), relations, 100, 5), Words::default());
+            t.plant(&mut m);
+            for table in 0..3 {
+                let (mut keys, root) = (Vec::new(), m.load(t.roots.at::<()>(table)).v);
+                let depth = walk(&mut m, &t, table, root, &mut keys);
+                assert!(keys.into_iter().eq(1..=relations));
+                assert_eq!(depth, relations.ilog2() + 1);
+            }
+            let places: BTreeSet<u64> = (0..3 * relations).map(|row| t.place(row)).collect();
+            assert!(places.into_iter().eq(0..3 * relations));
+            let [roots, nodes, records] = t.spans().map(|s| s.len);
+            assert_eq!((roots, nodes, records), (24, 192 * relations, 192 * relations));
+        }
+    }
+    /// One to five times the units; 50 to 90 in steps of ten.
+    #[test]
+    fn units_and_prices_are_the_originals() {
+        let t = Tables::new(&mut Layout::default(), 500, 100, 5);
+        let totals: BTreeSet<u64> = (0..1500).map(|row| t.total(row)).collect();
+        let prices: BTreeSet<u64> = (0..1500).map(|row| t.price(row)).collect();
+        assert!(totals.into_iter().eq([100, 200, 300, 400, 500]));
+        assert!(prices.into_iter().eq([50, 60, 70, 80, 90]));
+    }
+    /// One wrong word of a reservation is noticed, units that moved from free to in use are not wrong.
+    #[test]
+    fn a_row_that_does_not_add_up_is_noticed() {
+        let (t, mut m) = (Tables::new(&mut Layout::default(), 3, 10, 5), Words::default());
+        t.plant(&mut m);
+        let at = t.records.at::<()>(t.place(4));
+        for offset in [0, 8, 16, 24, 32] {
+            let was = m.load(at.field(offset));
+            m.store(at.field(offset), was.map(|v| v + 1));
+            assert!(t.used(&mut m, 4).is_err(), "{offset}");
+            m.store(at.field(offset), was);
+        }
+        m.store(at.field(8), Val::lit(3));
+        m.store(at.field(16), Val::lit(t.total(4) - 3));
+        assert_eq!(t.used(&mut m, 4).unwrap(), (3, at.field(8).addr));
+    }
+}
