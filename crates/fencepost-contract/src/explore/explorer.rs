@@ -95,6 +95,7 @@ impl<'s> Explorer<'s> {
     /// The memory that exists for recovery; a little more than the execution touched, unless this says so.
     pub fn memory(mut self, extent: Extent) -> Self {
         self.extent = extent;
+        self.rules.loads_per_run = extent.endless_after(self.rules.loads_per_run);
         self
     }
     /// Limits the work.
@@ -155,8 +156,8 @@ impl<'s> Explorer<'s> {
         self
     }
     /// After how many memory operations without a mark or step, and after how many marks or steps, a recovery counts as
-    /// endless (a violation, with the place that it had reached). The defaults are 2^22 and 2^20. A step machine that comes back to a state
-    /// without having read anything new is noticed at once.
+    /// endless (a violation, with the place that it had reached). The defaults are 2^22, or what a large memory takes to be read
+    /// ([`Explorer::memory`]), and 2^20. A step machine that comes back to a state without having read anything new is noticed at once.
     pub fn endless_after(mut self, loads: u64, steps: usize) -> Self {
         (self.rules.loads_per_run, self.rules.marks_per_path) = (loads.max(1), steps.max(1));
         self

@@ -81,9 +81,10 @@ impl<P: Program> Oracle<'_, P> {
         &self,
         image: &Image,
         crash: &CrashPoint,
-        (watch, walk, since): How<'_>,
+        (mut watch, walk, since): How<'_>,
     ) -> (Result<(), Violation>, Watch) {
         self.count_run();
+        watch.allow(self.extent().endless_after(ENDLESS));
         let (before, states) = &mut *self.series().borrow_mut();
         let mut run = OnImage {
             program: self.program(),
@@ -183,7 +184,6 @@ fn recovered(
     let mut memory = ImageMem::new(image);
     memory.setup = setup;
     memory.watch = watch;
-    memory.watch.allow(ENDLESS);
     let verdict = match guarded(|| run_stages(run, before, &mut memory, crash, since)) {
         Ok(verdict) => verdict,
         Err(CutShort::Stopped(Stop::Fault(fault))) => Err(fault.violation()),

@@ -8,6 +8,9 @@ const NULL_PAGE: u64 = 4096;
 /// How far beyond the highest address of an execution recovery may go, where no layout is known: free memory that it
 /// knows of.
 const SLACK: u64 = 16 << 20;
+/// How often a recovery may access each word of memory.
+const EACH_WORD: u64 = 4;
+
 /// The memory that exists, in DRAM and in persistent memory: everything from the null page up to the end of the
 /// program's layout; where none is known, up to a little beyond the highest address that the setup or the execution touched.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -47,6 +50,18 @@ impl Extent {
             pm_end,
         }
     }
+    /// Accesses after which a recovery counts as endless: `least`, or where memory is known to be large so many that it may access each word
+    /// of it several times: an audit of all of it reads each once or twice.
+    pub(crate) fn endless_after(&self, least: u64) -> u64 {
+        if *self == Extent::ALL {
+            return least;
+        }
+        least.max((self.bytes() / 8).saturating_mul(EACH_WORD))
+    }
+    /// How much memory there is.
+    pub fn bytes(&self) -> u64 {
+        self.dram_end.saturating_add(self.pm_end - PM_BASE)
+    }
     /// What is wrong with an access of `bytes` bytes at `at`, if anything is.
     pub fn fault(&self, at: Addr, bytes: u64) -> Option<&'static str> {
         let end = if at.is_persistent() { self.pm_end } else { self.dram_end };
@@ -66,6 +81,22 @@ impl Extent {
 mod tests {
     use super::*;
     use fencepost_kernel::units::Bytes;
+    /// An audit that reads all of a large memory ends, and one that goes round in a small one, or in one of which nothing is known, is found out.
+    #[test]
+    fn a_large_memory_may_be_read_whole() {
+        let of = |pm| {
+            let dram = Bytes(0);
+            Extent::of_layout(Footprint { dram, pm: Bytes(pm) }).endless_after(1 << 22)
+        };
+        assert_eq!(
+            (of(0), of(1 << 20), Extent::ALL.endless_after(9)),
+            (1 << 22, 1 << 22, 9)
+        );
+        for gigabytes in [1, 4] {
+            let words = gigabytes << 27;
+            assert!(of(gigabytes << 30) > 2 * words, "{gigabytes} GiB");
+        }
+    }
     #[test]
     fn memory_ends_where_the_layout_does() {
         let [dram, pm] = [Bytes(0x5000), Bytes(0x9000)];

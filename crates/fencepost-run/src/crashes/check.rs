@@ -32,6 +32,8 @@ const SMALL: usize = 4_000;
 /// Recoveries, and steps of them, that reordering the writes in flight of one run may take.
 const IN_FLIGHT: u64 = 2_000;
 const IN_FLIGHT_STEPS: u64 = 200_000;
+/// What is in flight is not tried where there is more memory than this: each state would be audited whole, whatever it differs in.
+const IN_FLIGHT_MEMORY: u64 = 256 << 20;
 
 /// What examining the crash points of a run may take.
 #[derive(Copy, Clone, Debug)]
@@ -164,7 +166,7 @@ impl Recorded<'_> {
     }
 
     /// Every crash state that the design's contract allows of a small run: at each crash point the writes in flight, in every
-    /// order in which they may become durable. `then` is not called where the run is large. Where the contract promises nothing,
+    /// order in which they may become durable. `then` is not called where the run or the memory is large. Where the contract promises nothing,
     /// what the run left behind says nothing of that (nothing at all may have reached memory), so the beginning of a large run is
     /// explored.
     ///
@@ -177,7 +179,8 @@ impl Recorded<'_> {
         let (trace, kind) = (recorded(self.report)?, contract_of(self.resolved));
         // Hardware transactions are left to their own recovery: which writes of theirs are in flight says nothing by itself.
         let nothing = kind == ContractKind::None;
-        if trace.stores.len() > SMALL && !nothing || kind.is_transactional() {
+        let large = self.oracle.extent().bytes() > IN_FLIGHT_MEMORY;
+        if trace.stores.len() > SMALL && !nothing || kind.is_transactional() || large {
             return Ok(());
         }
         let contract = Contract::from(kind);

@@ -2,6 +2,7 @@
 
 mod caught;
 mod common;
+mod large;
 mod loc;
 mod measuring;
 mod ring;
