@@ -90,12 +90,15 @@ impl HardwareThread {
     /// A fence has taken effect.
     pub(super) fn fence_acted(&mut self, out: &mut impl Outside, kind: Fence, id: u32) {
         self.counters.fences += 1;
+        if out.recorder().is_none() {
+            return;
+        }
         let stores = out.shape().after_stores(kind) || out.shape().is_buffered(kind);
         let loads = kind.properties().orders_loads;
         if let Some(r) = out.recorder() {
             r.order.fence(self.id, id, stores, loads);
+            r.event(self.id, TraceKind::Fence(kind));
         }
-        self.record(out, TraceKind::Fence(kind));
     }
 
     fn act(&mut self, out: &mut impl Outside, op: &Op) -> Act {

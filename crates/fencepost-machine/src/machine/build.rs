@@ -2,6 +2,7 @@
 
 use super::agenda::Agenda;
 use super::compose::Machine;
+use super::sleepers::Watch;
 use super::system::{MemoryPort, System};
 use super::threads::Rest;
 use super::workload::{RunError, Workload};
@@ -209,7 +210,7 @@ impl Machine {
             initial: work.initial,
             measured: None,
             stop_at: Ps(u64::MAX),
-            looks_for_sleepers: false,
+            watch: work.record.then(Watch::default),
         };
         if work.warm_up == 0 {
             machine.snapshot(None);

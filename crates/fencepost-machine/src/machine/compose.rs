@@ -1,6 +1,7 @@
 //! The machine: what it is made of.
 
 use super::run_report::Counters;
+use super::sleepers::Watch;
 use super::threads::Rest;
 use crate::core::{HardwareThread, ThreadProgress, TraceRecorder};
 use crate::memory::{MemEvent, MemStats};
@@ -21,8 +22,8 @@ pub struct Machine {
     /// How long is measured, where that is not until the work is done; and when that time has passed.
     pub(super) measured: Option<Ps>,
     pub(super) stop_at: Ps,
-    /// Whether everyone is asked at the end of every moment.
-    pub(super) looks_for_sleepers: bool,
+    /// What is looked at when a moment is over; nothing in a run that is neither recorded nor looks for sleepers.
+    pub(super) watch: Option<Watch>,
 }
 
 /// State at the start of the measured part.

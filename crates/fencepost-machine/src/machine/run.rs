@@ -12,9 +12,6 @@ use std::time::Instant;
 /// Events after which a run with a deadline looks at the host's clock.
 const LOOK_EVERY: u64 = 1 << 14;
 
-/// Events after which a checked run looks at the copies of lines in its caches.
-const COMPARE_EVERY: u64 = 64;
-
 /// Events at one moment beyond which the machine is taken to be going round in circles; seen at the next look.
 const LIVELOCK: u64 = 4_000_000;
 /// The same for events over which no thread commits anything and nothing becomes durable.
@@ -76,12 +73,12 @@ impl Machine {
             self.rest.schedule(Ps::ZERO, t.id, Turn::Dispatch);
         }
         self.start_network();
-        let (mut events, mut compared) = (0, 0);
+        let mut events = 0;
         let (mut drained, mut end) = (false, None);
         let mut progress = Progress::default();
         loop {
-            if self.looks_for_sleepers {
-                self.look_for_sleepers()?;
+            if self.watch.is_some() {
+                self.look_around(events)?;
             }
             if self.rest.sys.unfinished == 0 && self.network_finished() {
                 end.get_or_insert_with(|| self.threads.iter().filter_map(|h| h.finished).max().unwrap_or_default());
@@ -108,13 +105,6 @@ impl Machine {
             }
             self.handle(event.unpack());
             self.after();
-            if self.rest.sys.recorder.is_some()
-                && events - compared >= COMPARE_EVERY
-                && self.rest.sys.events.moment_is_over()
-            {
-                compared = events;
-                self.compare_copies();
-            }
         }
         let unfinished = self.rest.sys.unfinished > 0 || !self.network_finished();
         if unfinished || !drained {
@@ -129,11 +119,6 @@ impl Machine {
             return Err(RunError::OutOfWork);
         }
         Ok(self.report(end.unwrap_or_default(), events))
-    }
-    /// Compares the copies of lines in the caches with the newest bytes.
-    fn compare_copies(&mut self) {
-        let (now, sys) = (self.rest.sys.now(), &self.rest.sys);
-        self.rest.hier.compare_all(now, |line| sys.coherent.line(line).words);
     }
     /// Instructions committed, and durable events.
     fn done(&self) -> (u64, u64) {

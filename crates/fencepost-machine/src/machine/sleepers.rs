@@ -1,4 +1,4 @@
-//! Who sleeps although it might go on.
+//! What is looked at when a moment is over: copies of lines, and who sleeps although it might go on.
 //!
 //! Whatever waits is woken by what it waits for, and nothing else asks for it again. Where a wake-up is forgotten the run is only slower, and
 //! no byte is wrong. So a machine that looks for sleepers asks everyone again once a moment is over: all must still have to wait.
@@ -7,21 +7,53 @@ use super::compose::Machine;
 use super::workload::RunError;
 use crate::hierarchy::Side;
 
+/// Events after which a recorded run looks at the copies of lines in its caches.
+const COMPARE_EVERY: u64 = 64;
+
+/// What is looked at while a run goes on.
+#[derive(Default)]
+pub(super) struct Watch {
+    /// Whether everyone is asked at the end of every moment.
+    sleepers: bool,
+    /// After how many events copies were compared last.
+    compared: u64,
+}
+
 impl Machine {
     /// Looks for sleepers at the end of every moment, and ends at the first ([`RunError::Asleep`]), and for a state that cannot be
     /// ([`RunError::Unsound`]). Those who are asked in vain may count that, so that the report is not that of the same run without it.
     #[must_use]
     pub fn looking_for_sleepers(mut self) -> Machine {
-        self.looks_for_sleepers = true;
+        self.watch.get_or_insert_default().sleepers = true;
         self
     }
 
-    /// A moment may be over: then nobody may sleep who might go on.
-    pub(super) fn look_for_sleepers(&mut self) -> Result<(), RunError> {
-        let at = self.rest.sys.now();
+    /// Looks at a run that is watched, after so many events: if a moment is over, no copy may differ from the newest bytes, and nobody may
+    /// sleep who might go on.
+    #[cold]
+    pub(super) fn look_around(&mut self, events: u64) -> Result<(), RunError> {
         if !self.rest.sys.events.moment_is_over() {
             return Ok(());
         }
+        let Some(watch) = &mut self.watch else { return Ok(()) };
+        let sleepers = watch.sleepers;
+        if self.rest.sys.recorder.is_some() && events - watch.compared >= COMPARE_EVERY {
+            watch.compared = events;
+            self.compare_copies();
+        }
+        match sleepers {
+            true => self.look_for_sleepers(),
+            false => Ok(()),
+        }
+    }
+    /// Compares the copies of lines in the caches with the newest bytes.
+    fn compare_copies(&mut self) {
+        let (now, sys) = (self.rest.sys.now(), &self.rest.sys);
+        self.rest.hier.compare_all(now, |line| sys.coherent.line(line).words);
+    }
+    /// Nobody may sleep who might go on.
+    fn look_for_sleepers(&mut self) -> Result<(), RunError> {
+        let at = self.rest.sys.now();
         if let Some(what) = self.unsound() {
             return Err(RunError::Unsound { what, at });
         }
