@@ -186,6 +186,7 @@ impl StoreId {
 #[derive(Copy, Clone, Debug)]
 pub struct Divider {
     divisor: u64,
+    /// (2^64 - 1) / divisor, rounded down. What is lost by that, one more in the dividend makes up for.
     magic: u64,
 }
 impl Divider {
@@ -194,19 +195,20 @@ impl Divider {
         assert!(divisor >= 1 && divisor < 1 << 32);
         Divider {
             divisor,
-            magic: (u64::MAX / divisor).wrapping_add(1),
+            magic: u64::MAX / divisor,
         }
     }
     /// `n / divisor`.
     pub const fn floor(self, n: u64) -> u64 {
-        if self.divisor == 1 {
-            return n;
-        }
-        ((n as u128 * self.magic as u128) >> 64) as u64
+        self.below(n + 1)
     }
     /// `n / divisor`, rounded up.
     pub const fn ceil(self, n: u64) -> u64 {
-        self.floor(n + self.divisor - 1)
+        self.below(n + self.divisor)
+    }
+    /// `(n - 1) / divisor`.
+    const fn below(self, n: u64) -> u64 {
+        ((n as u128 * self.magic as u128) >> 64) as u64
     }
     /// The divisor.
     pub const fn divisor(self) -> u64 {

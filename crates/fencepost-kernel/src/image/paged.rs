@@ -170,7 +170,10 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
     #[inline(never)]
     fn make_page(&mut self, table: usize, page: usize) -> &mut [T; PAGE] {
         let below = self.below.as_ref().and_then(|b| b.0.page(table, page));
-        let fresh = || Rc::new(below.map_or([T::default(); PAGE], |p| **p));
+        let fresh = || match below {
+            Some(page) => Rc::new(**page),
+            None => Rc::new([T::default(); PAGE]),
+        };
         Rc::make_mut(self.own.slot(table, page, fresh))
     }
     /// The element, to be changed.

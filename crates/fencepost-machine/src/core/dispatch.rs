@@ -198,7 +198,12 @@ impl HardwareThread {
             self.next_id = self.next_id.wrapping_add(1);
         }
         self.commit_if_oldest(out);
-        Ok(())
+        // The rest of it finds no entry: most pieces end here.
+        let shape = out.shape();
+        match all > now && self.occupancy >= shape.rob && self.committed == self.window.first() {
+            true => Err(Stopped::Window),
+            false => Ok(()),
+        }
     }
 
     /// A marker takes no entry, but it must not overtake the store that an in-order core is working on.
@@ -227,7 +232,7 @@ impl HardwareThread {
     /// Frees an entry for one operation, or says what it must wait for.
     #[inline]
     fn free_entry(&mut self, shape: &Shape, is_load: bool) -> Result<(), Stopped> {
-        while (self.occupancy >= shape.rob || (is_load && self.loads >= shape.load_queue)) && !self.window.is_empty() {
+        while self.occupancy >= shape.rob || (is_load && self.loads >= shape.load_queue) {
             if self.committed == self.window.first() {
                 return Err(Stopped::Window);
             }
@@ -287,8 +292,9 @@ impl HardwareThread {
         self.occupancy += u32::from(space);
         let (at, id) = (self.window.end(), self.next_id);
         let op = self.thread.next_op();
-        let dep = op.dep;
-        *self.window.add() = Entry {
+        let (dep, cause) = (op.dep, self.held_up.take().unwrap_or(Cause::Execute));
+        let entry = self.window.add();
+        *entry = Entry {
             op: *op,
             since,
             result: since,
@@ -296,7 +302,7 @@ impl HardwareThread {
             awaited_by: 0,
             next_waiting: 0,
             space,
-            cause: self.held_up.take().unwrap_or(Cause::Execute),
+            cause,
             progress,
         };
         Entered { at, id, since, dep }

@@ -26,10 +26,9 @@ impl HardwareThread {
     /// The load at a position accesses the L1.
     pub(crate) fn load(&mut self, out: &mut impl Outside, position: u32) {
         let h = &mut *self;
-        let Some(at) = h.window.find(position).filter(|p| !h.window[*p].done()) else {
+        let Some((at, e)) = h.window.find(position).filter(|(_, e)| !e.done()) else {
             return;
         };
-        let e = &h.window[at];
         let (id, addr, dep) = (e.id, e.op.addr, e.op.dep);
         let skips = planted!("core.forwarding-left-out", "a load sees the stores of its own thread");
         if let Some(store) = h.stores.forwarder(addr, id).filter(|_| !skips) {
@@ -72,11 +71,10 @@ impl HardwareThread {
 
     /// The line that the load at a position waited for is in the L1.
     pub(crate) fn load_arrived(&mut self, out: &mut impl Outside, position: u32) {
-        let h = &*self;
-        let Some(at) = h.window.find(position).filter(|p| !h.window[*p].done()) else {
+        let Some((at, e)) = self.window.find(position).filter(|(_, e)| !e.done()) else {
             return;
         };
-        let line = h.window[at].op.addr.line();
+        let line = e.op.addr.line();
         match out.l1(self.id).find_recent(line) {
             Some(way) => {
                 let now = out.now();
@@ -87,7 +85,8 @@ impl HardwareThread {
     }
 
     fn perform_load(&mut self, out: &mut impl Outside, at: usize, way: WayRef, ready: Ps) {
-        let (op, id) = (self.window[at].op, self.window[at].id);
+        let e = &self.window[at];
+        let (op, id) = (e.op, e.id);
         let value = op.access.width().extract(out.word(op.addr), op.addr.0);
         if self.thread.is_dataflow() {
             self.deliver(out, id, value);
@@ -131,10 +130,14 @@ impl HardwareThread {
     }
 
     /// Records that operation `id` of the thread read a word now.
+    #[inline]
     pub(crate) fn observed(&mut self, out: &mut impl Outside, op: &Op, id: u32) {
-        if out.recorder().is_none() {
-            return;
+        if out.recorder().is_some() {
+            self.record_read(out, op, id);
         }
+    }
+    #[cold]
+    fn record_read(&mut self, out: &mut impl Outside, op: &Op, id: u32) {
         let (addr, from) = (op.addr.word(), out.writer(op.addr));
         if let Some(r) = out.recorder() {
             r.read(self.id, id, op.dep, TraceKind::Load { addr, from });

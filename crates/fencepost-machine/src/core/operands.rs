@@ -138,7 +138,13 @@ impl HardwareThread {
     }
 
     /// Whether a full fence older than the entry has not completed.
+    #[inline(always)]
     fn behind_fence(&self, at: usize, id: u32) -> bool {
+        (self.open_fences > 0 || self.stores.has_fence()) && self.waits_for_fence(at, id)
+    }
+    /// The same, where a fence is under way.
+    #[inline(never)]
+    fn waits_for_fence(&self, at: usize, id: u32) -> bool {
         let passes = planted!("core.load-passes-fence", "a load waits for an older full fence");
         if passes {
             return false;

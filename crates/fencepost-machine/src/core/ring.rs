@@ -61,11 +61,11 @@ impl<T: Slot> Ring<T> {
     pub(crate) fn get(&self, at: usize) -> Option<&T> {
         (self.first <= at && at < self.end).then(|| &self.slots[self.slot(at)])
     }
-    /// The position whose lower half this is, if there is an entry.
+    /// The position whose lower half this is, and the entry there, if there is one.
     #[inline]
-    pub(crate) fn find(&self, low: u32) -> Option<usize> {
+    pub(crate) fn find(&self, low: u32) -> Option<(usize, &T)> {
         let at = self.first + low.wrapping_sub(self.first as u32) as usize;
-        (at < self.end).then_some(at)
+        (at < self.end).then(|| (at, &self.slots[self.slot(at)]))
     }
     /// The youngest entry.
     pub(crate) fn back(&self) -> Option<&T> {
@@ -157,7 +157,7 @@ mod tests {
             assert!(ring.first().checked_sub(1).is_none_or(|gone| ring.get(gone).is_none()));
             if let Some(entry) = queue.get(at) {
                 assert_eq!(ring[*entry as usize], *entry);
-                assert_eq!(ring.find(*entry), Some(*entry as usize));
+                assert_eq!(ring.find(*entry), Some((*entry as usize, entry)));
             }
             assert_eq!(ring.find(next), None);
         }

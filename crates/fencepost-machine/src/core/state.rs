@@ -279,7 +279,7 @@ impl HardwareThread {
     }
     /// What the load at a position waits for from now on.
     pub(crate) fn charge_load(&mut self, at: u32, cause: Cause) {
-        if let Some(at) = self.window.find(at) {
+        if let Some((at, _)) = self.window.find(at) {
             self.window[at].cause = cause;
         }
     }

@@ -59,7 +59,7 @@ pub(crate) struct StoreQueue {
     /// Fences among the entries.
     fences: u32,
     /// How many entries write words with the same low address bits: most loads find here that no store forwards to them.
-    words: [u32; 64],
+    words: [u32; WORDS],
     /// How many go to lines with the same low address bits: most stores find here that none before them goes to theirs.
     lines: [u32; 64],
 }
@@ -69,14 +69,16 @@ impl Default for StoreQueue {
             entries: Ring::new(16),
             committed: 0,
             fences: 0,
-            words: [0; 64],
+            words: [0; WORDS],
             lines: [0; 64],
         }
     }
 }
+/// Counts of stores by word: many more than a store queue has entries, so that most of those that are not zero belong to the word asked for.
+const WORDS: usize = 256;
 /// The low address bits of a word.
 fn low(addr: Addr) -> usize {
-    (addr.0 / 8 % 64) as usize
+    (addr.0 / 8) as usize % WORDS
 }
 /// The low address bits of a line.
 fn low_line(line: LineAddr) -> usize {
@@ -85,7 +87,7 @@ fn low_line(line: LineAddr) -> usize {
 impl StoreQueue {
     /// What is wrong with the counts of what is queued, if anything is.
     pub(crate) fn unsound(&self) -> Option<&'static str> {
-        let (mut words, mut lines, mut fences) = ([0; 64], [0; 64], 0);
+        let (mut words, mut lines, mut fences) = ([0; WORDS], [0; 64], 0);
         for s in self.entries.iter() {
             words[low(s.op.addr)] += 1;
             lines[low_line(s.line())] += 1;
@@ -116,7 +118,8 @@ impl StoreQueue {
         self.words[low(op.addr)] += 1;
         self.lines[low_line(op.addr.line())] += 1;
         self.fences += u32::from(op.kind.is_queued_fence());
-        *self.entries.add() = QueuedStore {
+        let entry = self.entries.add();
+        *entry = QueuedStore {
             op: *op,
             id,
             tx,

@@ -52,14 +52,7 @@ impl Thread {
         });
         let inner = port.clone();
         let coroutine = Coroutine::new(move |yielder: &corosensei::Yielder<Answer, Pause>, _first: Answer| {
-            body(&mut SimMem::new(
-                yielder,
-                inner,
-                memory,
-                journal,
-                sites,
-                (hw_thread, Ends::RunOn),
-            ));
+            SimMem::run(body, yielder, inner, memory, journal, sites, (hw_thread, Ends::RunOn));
         });
         Thread {
             coroutine: Some(coroutine),

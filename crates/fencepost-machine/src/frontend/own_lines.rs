@@ -32,7 +32,12 @@ impl Access {
     /// Its width.
     #[inline(always)]
     pub fn width(self) -> Width {
-        [Width::B1, Width::B2, Width::B4, Width::B8][usize::from(self.0 & 3)]
+        match self.0 & 3 {
+            0 => Width::B1,
+            1 => Width::B2,
+            2 => Width::B4,
+            _ => Width::B8,
+        }
     }
     /// The library's line.
     pub fn own(self) -> OwnLine {

@@ -32,6 +32,9 @@ pub struct SimMem<'y> {
     sites: Rc<[u32]>,
     hw_thread: HwThread,
     ends: Ends,
+    /// Operations issued and not handed over, oldest first, and how many there are.
+    ops: [Op; RUN_AHEAD],
+    issued: usize,
     next: u32,
     op: u32,
     /// Whether it has begun a hardware transaction that can be rolled back: from then on the journal wants to know of stores.
@@ -41,15 +44,17 @@ pub struct SimMem<'y> {
 }
 
 impl<'y> SimMem<'y> {
-    pub(super) fn new(
+    /// Runs a thread's program to its end.
+    pub(super) fn run(
+        body: ThreadBody,
         yielder: &'y Yielder<Answer, Pause>,
         port: Rc<Port>,
         memory: Rc<RefCell<Image>>,
         journal: Rc<RefCell<Journal>>,
         sites: Rc<[u32]>,
         (hw_thread, ends): (u8, Ends),
-    ) -> Self {
-        SimMem {
+    ) {
+        let mut memory = SimMem {
             yielder,
             port,
             memory,
@@ -57,11 +62,15 @@ impl<'y> SimMem<'y> {
             sites,
             hw_thread: HwThread(hw_thread),
             ends,
+            ops: [Op::NOTHING; RUN_AHEAD],
+            issued: 0,
             next: 1,
             op: 0,
             journalled: false,
             caller: None,
-        }
+        };
+        body(&mut memory);
+        memory.hand_over();
     }
     fn push(
         &mut self,
@@ -72,42 +81,63 @@ impl<'y> SimMem<'y> {
         width: Width,
         source: &'static Location<'static>,
     ) -> u32 {
-        let own = match &self.port.own_lines {
-            Some(lines) if self.caller.is_some() => lines.number(source),
-            _ => OwnLine::NONE,
+        let Some(next) = self.ops.get_mut(self.issued) else {
+            return self.push_later(kind, addr, value, dep, width, source);
         };
-        let source = self.caller.unwrap_or(source);
-        let op = Op {
+        // Made where it lies: it would wait for its own parts if it were copied as a whole.
+        *next = Op {
             kind,
-            access: Access::new(width, own),
+            access: Access::new(width, OwnLine::NONE),
             addr,
             value,
             dep,
-            source,
+            source: self.caller.unwrap_or(source),
         };
-        let mut ops = self.port.ops.borrow_mut();
-        if ops.len() < RUN_AHEAD {
-            ops.push(op);
-        } else {
-            drop(ops);
-            self.push_later(op);
+        self.issued += 1;
+        if self.port.own_lines.is_some() {
+            self.name_own_line(width, source);
         }
         let id = self.next;
         self.next = id.wrapping_add(1);
         id
     }
-    /// The mailbox is full: the operation follows when it was emptied.
-    #[inline(never)]
-    fn push_later(&mut self, op: Op) {
-        self.yielder.suspend(Pause::Full);
-        self.port.ops.borrow_mut().push(op);
+    /// There is no room: the operation follows when the others were handed over.
+    #[cold]
+    fn push_later(
+        &mut self,
+        kind: OpKind,
+        addr: Addr,
+        value: u64,
+        dep: u32,
+        width: Width,
+        source: &'static Location<'static>,
+    ) -> u32 {
+        self.suspend(Pause::Full);
+        self.push(kind, addr, value, dep, width, source)
+    }
+    /// Somebody records: the newest operation names the line of the library that made it for the program, if one did.
+    #[cold]
+    fn name_own_line(&mut self, width: Width, source: &'static Location<'static>) {
+        if let (Some(lines), Some(_), [.., op]) = (&self.port.own_lines, self.caller, &mut self.ops[..self.issued]) {
+            op.access = Access::new(width, lines.number(source));
+        }
+    }
+    /// What was issued goes into the mailbox.
+    fn hand_over(&mut self) {
+        self.port.ops.borrow_mut().extend_from_slice(&self.ops[..self.issued]);
+        self.issued = 0;
+    }
+    /// The hardware thread goes on with what was issued, and resumes this one.
+    fn suspend(&mut self, why: Pause) -> Answer {
+        self.hand_over();
+        self.yielder.suspend(why)
     }
     fn word_op(&mut self, kind: OpKind, at: At<u32>, value: u64, source: &'static Location<'static>) -> u32 {
         self.push(kind, at.addr, value, at.dep, Width::B8, source)
     }
     fn sync(&mut self, kind: OpKind, at: At<u32>, value: u64, source: &'static Location<'static>) -> (Answer, u32) {
         let id = self.word_op(kind, at, value, source);
-        (self.yielder.suspend(Pause::Sync), id)
+        (self.suspend(Pause::Sync), id)
     }
     fn functional_store(&mut self, addr: Addr, value: u64, width: Width) {
         let mut memory = self.memory.borrow_mut();
@@ -242,7 +272,7 @@ impl Mem for SimMem<'_> {
     }
     fn op_begin(&mut self, op: u32) {
         if self.ends == Ends::Suspend {
-            self.yielder.suspend(Pause::Operation);
+            self.suspend(Pause::Operation);
         }
         self.op = op;
         self.word_op(OpKind::OpBegin, NOWHERE, u64::from(op), Location::caller());

@@ -54,7 +54,7 @@ impl Recording {
             let inner = port.clone();
             let coroutine = Coroutine::new(move |yielder: &Yielder<Answer, Pause>, _: Answer| {
                 let how = (hw_thread as u8, Ends::Suspend);
-                body(&mut SimMem::new(yielder, inner, memory, journal, sites, how));
+                SimMem::run(body, yielder, inner, memory, journal, sites, how);
             });
             Recorder {
                 coroutine: Some(coroutine),

@@ -78,7 +78,15 @@ impl Machine {
     /// The measured part starts once every thread has finished its warm-up operations.
     #[inline]
     pub(super) fn check_warm_up(&mut self) {
-        if std::mem::take(&mut self.rest.sys.warmed_up) && self.start.is_none() {
+        if self.rest.sys.warmed_up {
+            self.warmed_up();
+        }
+    }
+    /// Another thread has.
+    #[cold]
+    fn warmed_up(&mut self) {
+        self.rest.sys.warmed_up = false;
+        if self.start.is_none() {
             let done = |t: &HardwareThread| t.ops_done >= t.warm_up || t.finished.is_some();
             if self.threads.iter().all(done) {
                 self.snapshot(self.rest.sys.warm_up_end);

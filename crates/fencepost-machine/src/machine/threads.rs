@@ -32,6 +32,28 @@ impl Rest {
     }
 }
 
+impl Rest {
+    /// A checked run compares what a load finds with the newest bytes.
+    #[cold]
+    fn compare_loaded(&mut self, hw_thread: HwThread, line: LineAddr) {
+        let (core, newest) = (self.sys.spec.core_of(hw_thread), self.sys.coherent.line_words(line));
+        self.hier.loaded(self.sys.now(), core, line, newest);
+    }
+    /// The design hears of an access that performed.
+    #[inline(never)] // many designs want to hear of few accesses
+    fn tell_performed(&mut self, hw_thread: HwThread, line: LineAddr, way: WayRef, access: Access) {
+        let data = match access {
+            Access::Load => LineData::default(),
+            Access::Store => self.sys.line_data(line),
+        };
+        let core = self.sys.spec.core_of(hw_thread);
+        let mut meta = self.hier.meta(core, way);
+        let (design, mut cx) = self.ask();
+        design.performed(&mut cx, hw_thread, line, access, &data, &mut meta);
+        self.hier.set_meta(core, way, meta);
+    }
+}
+
 impl Outside for Rest {
     #[inline]
     fn now(&self) -> Ps {
@@ -92,19 +114,15 @@ impl Outside for Rest {
     #[inline]
     fn performed(&mut self, hw_thread: HwThread, line: LineAddr, way: WayRef, access: Access) {
         if access == Access::Load && self.hier.keeps_bytes() {
-            let (core, newest) = (self.sys.spec.core_of(hw_thread), self.sys.coherent.line_words(line));
-            self.hier.loaded(self.sys.now(), core, line, newest);
+            self.compare_loaded(hw_thread, line);
         }
-        let data = match access {
-            Access::Load if self.hooks.loads => LineData::default(),
-            Access::Store if self.hooks.stores => self.sys.line_data(line),
-            _ => return,
+        let told = match access {
+            Access::Load => self.hooks.loads,
+            Access::Store => self.hooks.stores,
         };
-        let core = self.sys.spec.core_of(hw_thread);
-        let mut meta = self.hier.meta(core, way);
-        let (design, mut cx) = self.ask();
-        design.performed(&mut cx, hw_thread, line, access, &data, &mut meta);
-        self.hier.set_meta(core, way, meta);
+        if told {
+            self.tell_performed(hw_thread, line, way, access);
+        }
     }
 
     #[inline]
