@@ -75,6 +75,8 @@ pub struct EventQueue<E> {
     /// Far events ever scheduled.
     far_seq: u64,
     now: Ps,
+    /// The first slot time that is beyond the horizon.
+    horizon: u64,
 }
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
@@ -88,6 +90,7 @@ impl<E> Default for EventQueue<E> {
             far_from: u64::MAX,
             far_seq: 0,
             now: Ps::ZERO,
+            horizon: SLOTS as u64,
         }
     }
 }
@@ -103,9 +106,11 @@ impl<E: Copy> EventQueue<E> {
     pub fn now(&self) -> Ps {
         self.now
     }
-    /// The first slot time that is beyond the horizon.
-    fn horizon(&self) -> u64 {
-        tick(self.now) + SLOTS as u64
+    /// Time moves on.
+    #[inline]
+    fn move_to(&mut self, now: Ps) {
+        self.now = now;
+        self.horizon = tick(now) + SLOTS as u64;
     }
     /// Schedules `event` at absolute time `at`.
     ///
@@ -113,7 +118,7 @@ impl<E: Copy> EventQueue<E> {
     /// If `at` lies in the past.
     pub fn schedule(&mut self, at: Ps, event: E) {
         assert!(at >= self.now, "event scheduled in the past");
-        if tick(at) < self.horizon() {
+        if tick(at) < self.horizon {
             self.place(at, event);
         } else {
             self.put_far(at, event);
@@ -191,7 +196,8 @@ impl<E: Copy> EventQueue<E> {
     pub fn pop(&mut self) -> Option<(Ps, E)> {
         if self.near == 0 {
             // What comes next lies beyond the horizon.
-            self.now = self.far.peek()?.key.0;
+            let next = self.far.peek()?.key.0;
+            self.move_to(next);
             self.draw_near();
         }
         let index = self.next_slot();
@@ -205,8 +211,8 @@ impl<E: Copy> EventQueue<E> {
             self.occupied[index / 64] &= !(1 << (index % 64));
         }
         self.near -= 1;
-        self.now = at;
-        if self.far_from < self.horizon() {
+        self.move_to(at);
+        if self.far_from < self.horizon {
             self.draw_near();
         }
         Some((at, event))
@@ -222,7 +228,7 @@ impl<E: Copy> EventQueue<E> {
     #[cold]
     fn draw_near(&mut self) {
         let reached = |f: &Far<E>, horizon| tick(f.key.0) < horizon;
-        while self.far.peek().is_some_and(|f| reached(f, self.horizon())) {
+        while self.far.peek().is_some_and(|f| reached(f, self.horizon)) {
             let Far { key, event } = self.far.pop().expect("just seen");
             self.place(key.0, event);
         }

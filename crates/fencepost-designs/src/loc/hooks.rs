@@ -20,7 +20,6 @@ fn announced(cause: WriteCause) -> bool {
 impl<S: Store> Design for Engine<S> {
     fn hooks(&self) -> Hooks {
         Hooks {
-            gate_loads: true,
             gate_stores: true,
             stores: true,
             holds: true,

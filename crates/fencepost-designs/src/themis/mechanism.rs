@@ -68,10 +68,9 @@ impl AtL1 {
 pub(super) fn paths(params: &ThemisParams, shape: MachineShape) -> Paths {
     Paths::new(params.paths(), shape, Some(params.pointer_bits))
 }
-/// The hooks of a policy that holds lines back.
+/// The hooks of a policy that holds lines back. Loads it lets go.
 pub(super) fn holding(paths: Hooks) -> Hooks {
     Hooks {
-        gate_loads: true,
         gate_stores: true,
         holds: true,
         leaving: true,
@@ -91,12 +90,14 @@ pub(super) fn is_transfer(why: Why) -> bool {
 }
 /// A store to persistent memory has to wait while its core's pointers are being reset: no tag could stand for it.
 pub(super) fn may_store(paths: &mut Paths, cx: &dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access) -> Gate {
-    let wrapping = paths.wcb(cx.core_of(hw_thread)).wrapping()
+    let wrapping = access == Access::Store
+        && line.is_persistent()
+        && paths.wcb(cx.core_of(hw_thread)).wrapping()
         && !planted!(
             "themis.store-during-wrap",
             "no store takes a tag while the pointers are being reset"
         );
-    match access == Access::Store && line.is_persistent() && wrapping {
+    match wrapping {
         true => paths.wait(hw_thread, Cause::WcbWrap),
         false => Gate::Go,
     }
@@ -114,14 +115,15 @@ impl Policy for AtL1 {
         line: LineAddr,
         access: Access,
     ) -> Gate {
-        let passes = paths.wcb(cx.core_of(hw_thread)).is_empty()
-            || !planted!(
-                "themis.stores-wait",
-                "stores go past what is in the write-combining buffer"
-            );
-        match passes || access != Access::Store || !line.is_persistent() {
-            true => may_store(paths, cx, hw_thread, line, access),
-            false => paths.wait(hw_thread, Cause::WcbPending),
+        let waits = planted!(
+            "themis.stores-wait",
+            "stores go past what is in the write-combining buffer"
+        );
+        let stops =
+            waits && access == Access::Store && line.is_persistent() && !paths.wcb(cx.core_of(hw_thread)).is_empty();
+        match stops {
+            true => paths.wait(hw_thread, Cause::WcbPending),
+            false => may_store(paths, cx, hw_thread, line, access),
         }
     }
     fn stored(&mut self, paths: &Paths, core: CoreId, line: LineAddr, meta: &mut u32) {

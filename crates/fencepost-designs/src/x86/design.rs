@@ -120,11 +120,12 @@ impl<P: Policy> Design for TwoPaths<P> {
         meta: &mut u32,
     ) {
         if line.is_persistent() {
-            if a == Access::Store && self.paths.wcb(cx.core_of(hw_thread)).wrapping() {
+            let core = cx.core_of(hw_thread);
+            if a == Access::Store && self.paths.wcb(core).wrapping() {
                 self.store_during_reset = true;
             }
             self.paths.stored(cx, hw_thread);
-            self.policy.stored(&self.paths, cx.core_of(hw_thread), line, meta);
+            self.policy.stored(&self.paths, core, line, meta);
         }
     }
     /// A line whose newest bytes sit in a write-combining buffer is not served before they have left it.

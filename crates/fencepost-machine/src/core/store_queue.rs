@@ -175,17 +175,19 @@ impl StoreQueue {
     pub(crate) fn set_state(&mut self, at: usize, state: StoreState) {
         self.entries[at].state = state;
     }
-    /// Removes the store at a position, which has performed: older ones move up into its place. Returns what it was.
+    /// Removes the store at a position, which has performed: older ones move up into its place. Returns what it was,
+    /// and its number.
     #[inline]
-    pub(crate) fn remove(&mut self, at: usize) -> OpKind {
-        let (addr, kind) = (self.entries[at].op.addr, self.entries[at].op.kind);
+    pub(crate) fn remove(&mut self, at: usize) -> (OpKind, u32) {
+        let s = &self.entries[at];
+        let (addr, kind, id) = (s.op.addr, s.op.kind, s.id);
         self.words[low(addr)] -= 1;
         self.lines[low_line(addr.line())] -= 1;
         self.fences -= u32::from(kind.is_queued_fence());
         // Older ones move up, one of them perhaps that has not committed.
         self.committed += usize::from(at >= self.committed);
         self.entries.take_out(at);
-        kind
+        (kind, id)
     }
     /// Whether an older store goes to the same line as the one at `at`.
     #[inline]

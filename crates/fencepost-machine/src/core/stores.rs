@@ -8,9 +8,9 @@ use super::store_queue::{QueuedStore, StoreState};
 use crate::frontend::OpKind;
 use crate::hierarchy::{Lookup, Waiter, WayRef};
 use crate::seam::{Access, Cause, Gate, Instr};
-use fencepost_kernel::TraceKind;
 use fencepost_kernel::decision;
 use fencepost_kernel::planted;
+use fencepost_kernel::{TraceKind, Width};
 
 /// Stores leave the reorder buffer in program order: none performs before the loads before it have their values.
 pub(super) fn stores_pass_loads() -> bool {
@@ -202,7 +202,10 @@ impl HardwareThread {
     /// A store becomes visible.
     pub(crate) fn perform_store(&mut self, out: &mut impl Outside, s: &QueuedStore, way: WayRef) {
         let line = s.line();
-        let value = s.op.access.width().insert(out.word(s.op.addr), s.op.addr.0, s.op.value);
+        let value = match s.op.access.width() {
+            Width::B8 => s.op.value,
+            width => width.insert(out.word(s.op.addr), s.op.addr.0, s.op.value),
+        };
         if !matches!(s.op.kind, OpKind::Lock | OpKind::Unlock) {
             self.journal_performed(out, s.op.addr.word());
         }
@@ -270,8 +273,7 @@ impl HardwareThread {
         let port = out.now() + out.shape().period;
         let h = &mut *self;
         (h.store_port, h.store_freed) = (port, out.now());
-        let op = h.stores.get(i).map_or(0, |s| s.id);
-        let kind = h.stores.remove(i);
+        let (kind, op) = h.stores.remove(i);
         let (id, now) = (h.id, out.now());
         if let Some(r) = out.recorder() {
             r.queued(id, now, 1);

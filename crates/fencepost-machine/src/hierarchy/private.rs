@@ -136,7 +136,7 @@ impl Private {
     #[inline]
     pub(super) fn ways(&self, line: LineAddr) -> Ways {
         Ways {
-            l1: self.l1.find(line),
+            l1: self.l1.find_recent(line),
             l2: self.l2.as_ref().and_then(|l2| l2.find(line)),
         }
     }

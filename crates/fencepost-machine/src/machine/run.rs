@@ -54,6 +54,37 @@ impl Progress {
     }
 }
 
+/// How many events have happened.
+struct Count {
+    /// How many will have at the next look, and how many are left until then.
+    at_look: u64,
+    left: u64,
+}
+impl Default for Count {
+    fn default() -> Count {
+        Count {
+            at_look: LOOK_EVERY,
+            left: LOOK_EVERY,
+        }
+    }
+}
+impl Count {
+    fn all(&self) -> u64 {
+        self.at_look - self.left
+    }
+    /// Another one happens: whether that is the time for a look.
+    #[inline]
+    fn next_is_looked_at(&mut self) -> bool {
+        self.left -= 1;
+        let looks = self.left == 0;
+        if looks {
+            self.at_look += LOOK_EVERY;
+            self.left = LOOK_EVERY;
+        }
+        looks
+    }
+}
+
 impl Machine {
     /// Runs to the end of every thread, then drains the design.
     ///
@@ -73,12 +104,12 @@ impl Machine {
             self.rest.schedule(Ps::ZERO, t.id, Turn::Dispatch);
         }
         self.start_network();
-        let mut events = 0;
+        let mut events = Count::default();
         let (mut drained, mut end) = (false, None);
         let mut progress = Progress::default();
         loop {
             if self.watch.is_some() {
-                self.look_around(events)?;
+                self.look_around(events.all())?;
             }
             if self.rest.sys.unfinished == 0 && self.network_finished() {
                 end.get_or_insert_with(|| self.threads.iter().filter_map(|h| h.finished).max().unwrap_or_default());
@@ -90,18 +121,10 @@ impl Machine {
                 break;
             };
             if now >= self.stop_at {
-                return self.stopped(events);
+                return self.stopped(events.all());
             }
-            events += 1;
-            if events % LOOK_EVERY == 0 {
-                stop::look();
-                if deadline.is_some_and(|d| Instant::now() > d) {
-                    return Err(RunError::OutOfTime);
-                }
-                let counted = events * if self.rest.sys.recorder.is_some() { CHECKED } else { 1 };
-                if let Some(why) = progress.look(now, counted, self.done(), self.rest.sys.unfinished > 0) {
-                    return Err(self.stuck(why).into());
-                }
+            if events.next_is_looked_at() {
+                self.look(&mut progress, events.all(), deadline)?;
             }
             self.handle(event.unpack());
             self.after();
@@ -118,7 +141,21 @@ impl Machine {
         if self.measured.is_some() {
             return Err(RunError::OutOfWork);
         }
-        Ok(self.report(end.unwrap_or_default(), events))
+        Ok(self.report(end.unwrap_or_default(), events.all()))
+    }
+    /// Looks at the host's clock, and whether the machine goes round in circles.
+    #[cold]
+    fn look(&mut self, progress: &mut Progress, events: u64, deadline: Option<Instant>) -> Result<(), RunError> {
+        stop::look();
+        if deadline.is_some_and(|d| Instant::now() > d) {
+            return Err(RunError::OutOfTime);
+        }
+        let (now, unfinished) = (self.rest.sys.now(), self.rest.sys.unfinished > 0);
+        let counted = events * if self.rest.sys.recorder.is_some() { CHECKED } else { 1 };
+        match progress.look(now, counted, self.done(), unfinished) {
+            Some(why) => Err(self.stuck(why).into()),
+            None => Ok(()),
+        }
     }
     /// Instructions committed, and durable events.
     fn done(&self) -> (u64, u64) {

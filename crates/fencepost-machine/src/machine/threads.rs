@@ -9,6 +9,12 @@ use crate::hierarchy::{Hierarchy, Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, Design, Gate, Hooks, Instr, TxStart};
 use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, QueueId, Span, StoreId, TxId};
 
+/// What a design is shown of the line that a load reads.
+const NOTHING: LineData = LineData {
+    words: [0; 8],
+    by: [None; 8],
+};
+
 /// Everything but the threads.
 pub(crate) struct Rest {
     pub hier: Hierarchy,
@@ -42,14 +48,18 @@ impl Rest {
     /// The design hears of an access that performed.
     #[inline(never)] // many designs want to hear of few accesses
     fn tell_performed(&mut self, hw_thread: HwThread, line: LineAddr, way: WayRef, access: Access) {
+        let newest;
         let data = match access {
-            Access::Load => LineData::default(),
-            Access::Store => self.sys.line_data(line),
+            Access::Load => &NOTHING,
+            Access::Store => {
+                newest = self.sys.line_data(line);
+                &newest
+            }
         };
         let core = self.sys.spec.core_of(hw_thread);
         let mut meta = self.hier.meta(core, way);
         let (design, mut cx) = self.ask();
-        design.performed(&mut cx, hw_thread, line, access, &data, &mut meta);
+        design.performed(&mut cx, hw_thread, line, access, data, &mut meta);
         self.hier.set_meta(core, way, meta);
     }
 }
