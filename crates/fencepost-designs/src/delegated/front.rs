@@ -67,6 +67,7 @@ impl Front {
     // ---- capacity
 
     /// Why a buffer can take no more, if it cannot.
+    #[inline]
     pub fn full(&self, port: PortId) -> Option<Cause> {
         if self.ports.pooled {
             return self.pool_full(port);
@@ -78,10 +79,14 @@ impl Front {
         }
     }
     /// The same of a buffer whose entries and FENCE slots several threads share.
+    #[inline(never)] // few machines have such
     fn pool_full(&self, port: PortId) -> Option<Cause> {
-        let pool = || self.ports.pool(port).map(|p| &self.tracker.ports[p.index()]);
-        let entries: usize = pool().map(|p| p.entries.len()).sum();
-        let fences: usize = pool().map(|p| self.fences - p.free_fences()).sum();
+        let (mut entries, mut fences) = (0, 0);
+        for p in self.ports.pool(port) {
+            let buffer = &self.tracker.ports[p.index()];
+            entries += buffer.entries.len();
+            fences += self.fences - buffer.free_fences();
+        }
         match () {
             () if entries >= self.entries => Some(Cause::PersistBufferFull),
             () if fences >= self.fences => Some(Cause::FenceSlots),
@@ -91,17 +96,15 @@ impl Front {
     /// Blocks or unblocks the L1 for the buffer's threads as its filling says.
     #[inline]
     pub fn update_block(&mut self, cx: &mut dyn Cx, port: PortId) {
-        for port in self.ports.pool(port) {
-            self.update_one(cx, port);
-        }
-    }
-    fn update_one(&mut self, cx: &mut dyn Cx, port: PortId) {
+        // Those that share their entries are full together.
         let cause = self.full(port);
         let blocks =
             cause.is_some() && !planted!("delegated.full-buffer-passes", "a full persist buffer blocks the L1");
         let cause = cause.filter(|_| blocks);
-        if self.blocked[port.index()] != cause {
-            self.block(cx, port, cause);
+        for port in self.ports.pool(port) {
+            if self.blocked[port.index()] != cause {
+                self.block(cx, port, cause);
+            }
         }
     }
     #[inline(never)]

@@ -204,10 +204,17 @@ impl HardwareThread {
     }
 
     /// Whether the program has returned and everything it did has performed.
+    #[inline]
     pub(crate) fn check_finished(&mut self, out: &mut impl Outside) {
+        if self.committed == self.window.end() && self.stores.is_empty() {
+            self.all_performed(out);
+        }
+    }
+    /// Everything that was dispatched has performed.
+    #[inline(never)] // seldom so
+    fn all_performed(&mut self, out: &mut impl Outside) {
         let h = &mut *self;
-        let done = h.finished.is_none() && h.committed == h.window.end() && h.stores.is_empty() && h.thread.finished();
-        if done {
+        if h.finished.is_none() && h.thread.finished() {
             h.finished = Some(
                 h.account
                     .until

@@ -57,10 +57,13 @@ impl Rest {
             }
         };
         let core = self.sys.spec.core_of(hw_thread);
-        let mut meta = self.hier.meta(core, way);
+        let before = self.hier.meta(core, way);
+        let mut meta = before;
         let (design, mut cx) = self.ask();
         design.performed(&mut cx, hw_thread, line, access, data, &mut meta);
-        self.hier.set_meta(core, way, meta);
+        if meta != before {
+            self.hier.set_meta(core, way, meta);
+        }
     }
 }
 
