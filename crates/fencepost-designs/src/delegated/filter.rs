@@ -101,11 +101,19 @@ impl AccessSets {
     /// Records an access.
     #[inline]
     pub fn record(&mut self, line: impl Into<Probe>, is_store: bool) {
-        let probe = line.into();
-        if self.forgetful && *self.forgotten.get_or_insert(probe.line) == probe.line {
-            return;
+        self.record_at(line.into(), is_store, |_| {});
+    }
+    /// The same; `at` hears of the positions of the line in either filter.
+    #[inline]
+    pub fn record_at(&mut self, probe: Probe, is_store: bool, mut at: impl FnMut(usize)) {
+        let forgotten = self.forgetful && *self.forgotten.get_or_insert(probe.line) == probe.line;
+        let filter = if is_store { &mut self.writes } else { &mut self.reads };
+        for (word, bit) in filter.bits(probe) {
+            if !forgotten {
+                filter.words[word] |= bit;
+            }
+            at(word * 64 + bit.trailing_zeros() as usize);
         }
-        if is_store { &mut self.writes } else { &mut self.reads }.insert(probe);
     }
     /// Positions of a line in each of the two filters.
     #[inline]

@@ -68,14 +68,12 @@ impl Merge {
         let mut live = list.take_while(|(e, _)| *e > known);
         live.find(|(_, s)| s.conflicts(line, invalidates)).map(|(e, _)| *e)
     }
-    /// Records an access of a core whose newest FENCE has drained in the sets of that FENCE; returns them, if they are
-    /// still kept.
-    pub fn record(&mut self, owner: PortId, line: Probe, is_store: bool, active: Epoch) -> Option<&AccessSets> {
+    /// The sets of the newest FENCE of a core in which it drained, if they are still kept: they record what the core accesses.
+    pub fn newest(&mut self, owner: PortId, active: Epoch) -> Option<&mut AccessSets> {
         let (epoch, sets) = self.lingering[owner.index()].back_mut()?;
         if decision!("delegated.newest-fence-active", *epoch <= active) {
             return None;
         }
-        sets.record(line, is_store);
         Some(sets)
     }
     /// All sets of a core that are kept.

@@ -46,13 +46,15 @@ impl Summary {
         let cores = &mut self.persists[low(line)];
         *cores = *cores & !(1 << owner.0) | u64::from(any) << owner.0;
     }
+    /// One of the core's sets has a position from now on.
+    #[inline]
+    pub(super) fn add(&mut self, owner: PortId, position: usize) {
+        self.accessed[position] |= 1 << owner.0;
+    }
     /// One of the core's sets has recorded a line. Returns whether its sets should be looked through again: they are
     /// emptied one by one, and what they held stays here until then. How often is a matter of host speed alone.
     #[inline]
-    pub(super) fn note(&mut self, owner: PortId, probe: Probe, sets: &AccessSets) -> bool {
-        for p in sets.positions(probe) {
-            self.accessed[p] |= 1 << owner.0;
-        }
+    pub(super) fn recorded(&mut self, owner: PortId) -> bool {
         let notes = &mut self.notes[owner.index()];
         *notes += 1;
         *notes as usize > self.accessed.len() / 8
@@ -102,8 +104,8 @@ mod tests {
                     0 => mine[set].clear(),
                     1 => summary.look_through(owner, mine.iter()),
                     _ => {
-                        mine[set].record(line, rng.chance(1, 2));
-                        summary.note(owner, Probe::from(line), &mine[set]);
+                        mine[set].record_at(line.into(), rng.chance(1, 2), |p| summary.add(owner, p));
+                        summary.recorded(owner);
                     }
                 }
                 let probe = Probe::from(LineAddr(rng.below(400)));

@@ -141,23 +141,20 @@ impl Tracker {
         let passes_on = self.ports[owner.index()].inherited.recording && self.passes_on(owner, active);
         let (port, probe) = (&mut self.ports[owner.index()], Probe::from(line));
         port.inherited.recording = passes_on;
+        let summary = &mut self.summary;
         if passes_on {
-            port.inherited.sets.record(probe, is_store);
+            let sets = &mut port.inherited.sets;
+            sets.record_at(probe, is_store, |p| summary.add(owner, p));
         }
-        let recorded = match (port.newest_fence(), &mut self.merge) {
-            (Some(sets), _) => {
-                sets.record(probe, is_store);
-                Some(&*sets)
-            }
-            (None, Some(merge)) => merge.record(owner, probe, is_store, active),
-            (None, None) => None,
+        let newest = match (port.newest_fence(), &mut self.merge) {
+            (None, Some(merge)) => merge.newest(owner, active),
+            (of_fence, _) => of_fence,
         };
-        let noted = match recorded {
-            Some(sets) => self.summary.note(owner, probe, sets),
-            None if passes_on => self.summary.note(owner, probe, &port.inherited.sets),
-            None => false,
-        };
-        if noted {
+        let records = passes_on || newest.is_some();
+        if let Some(sets) = newest {
+            sets.record_at(probe, is_store, |p| summary.add(owner, p));
+        }
+        if records && summary.recorded(owner) {
             let lingering = self.merge.iter().flat_map(|m| m.sets(owner));
             let all = self.ports[owner.index()].all_sets().chain(lingering);
             self.summary.look_through(owner, all);
