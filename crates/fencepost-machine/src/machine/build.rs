@@ -1,8 +1,7 @@
 //! A machine is put together.
 
 use super::agenda::Agenda;
-use super::compose::Machine;
-use super::sleepers::Watch;
+use super::compose::{Machine, Watch};
 use super::system::{MemoryPort, System};
 use super::threads::Rest;
 use super::workload::{RunError, Workload};

@@ -1,7 +1,6 @@
 //! The machine: what it is made of.
 
 use super::run_report::Counters;
-use super::sleepers::Watch;
 use super::threads::Rest;
 use crate::core::{HardwareThread, ThreadProgress, TraceRecorder};
 use crate::memory::{MemEvent, MemStats};
@@ -24,6 +23,15 @@ pub struct Machine {
     pub(super) stop_at: Ps,
     /// What is looked at when a moment is over; nothing in a run that is neither recorded nor looks for sleepers.
     pub(super) watch: Option<Watch>,
+}
+
+/// What is looked at while a run goes on.
+#[derive(Default)]
+pub(super) struct Watch {
+    /// Whether everyone is asked at the end of every moment.
+    pub(super) sleepers: bool,
+    /// After how many events copies were compared last.
+    pub(super) compared: u64,
 }
 
 /// State at the start of the measured part.

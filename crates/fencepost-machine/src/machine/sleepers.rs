@@ -10,15 +10,6 @@ use crate::hierarchy::Side;
 /// Events after which a recorded run looks at the copies of lines in its caches.
 const COMPARE_EVERY: u64 = 64;
 
-/// What is looked at while a run goes on.
-#[derive(Default)]
-pub(super) struct Watch {
-    /// Whether everyone is asked at the end of every moment.
-    sleepers: bool,
-    /// After how many events copies were compared last.
-    compared: u64,
-}
-
 impl Machine {
     /// Looks for sleepers at the end of every moment, and ends at the first ([`RunError::Asleep`]), and for a state that cannot be
     /// ([`RunError::Unsound`]). Those who are asked in vain may count that, so that the report is not that of the same run without it.
