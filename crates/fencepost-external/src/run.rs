@@ -4,7 +4,7 @@ use crate::body;
 use crate::check::{CheckRequest, LoggedCheck, check};
 use crate::log::{load, texts};
 use crate::marks::{Marks, warnings};
-use crate::translate::translate;
+use crate::translate::{has_clflush, translate};
 use fencepost_contract::recorded::RecordedLog;
 use fencepost_kernel::{HwThread, LineAddr};
 use fencepost_machine::{Counters, Machine, Workload};
@@ -173,6 +173,10 @@ fn note(resolved: &Resolved, log: &RecordedLog, between: u64) -> String {
     let flush = dialect
         .flush
         .map_or("nothing".into(), |f| format!("{f:?}").to_lowercase());
+    let flush = match has_clflush(dialect) {
+        true => format!("{flush} (clflush stays)"),
+        false => format!("{flush} (clflush with its fences)"),
+    };
     let counted = match between {
         0 => "the log counts no instructions between its events: none are simulated".to_owned(),
         n => format!("{n} instructions between events, as the log counts them"),

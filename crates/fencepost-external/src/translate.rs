@@ -5,7 +5,9 @@
 
 use crate::marks::Marks;
 use fencepost_contract::recorded::RecordedLog;
-use fencepost_kernel::{Addr, Dialect, Fence, HwThread, LineAddr, Logging, QueueId, TraceEvent, TraceKind, TxId};
+use fencepost_kernel::{
+    Addr, Dialect, Fence, Flush, HwThread, LineAddr, Logging, QueueId, TraceEvent, TraceKind, TxId,
+};
 use std::collections::BTreeSet;
 
 /// The log in the instructions of a dialect. Its stores keep their numbers; what had become durable on the recorded machine is
@@ -57,6 +59,11 @@ pub(crate) fn translate(log: &RecordedLog, dialect: Dialect) -> RecordedLog {
     }
     new
 }
+/// Whether `clflush` stays what it is: where a flush and an `sfence` make durable, it does so alone. Elsewhere it becomes the design's flush and
+/// the fences that order.
+pub(crate) fn has_clflush(dialect: Dialect) -> bool {
+    dialect.flush.is_some() && dialect.order == [Fence::Sfence]
+}
 fn stored(kind: TraceKind) -> Option<usize> {
     match kind {
         TraceKind::Store(s) | TraceKind::Rmw { store: Some(s), .. } => Some(s.index()),
@@ -101,6 +108,19 @@ impl Translation {
         };
         let hardware = self.dialect.logging == Logging::Hardware;
         match event.kind {
+            // Ordered by itself: what it covers is durable before anything that follows.
+            TraceKind::Flush {
+                kind: Flush::Clflush,
+                line,
+            } => {
+                if has_clflush(self.dialect) {
+                    to.push(event.kind);
+                    return;
+                }
+                (self.unfenced[thread], self.on_its_way[thread]) = (false, false);
+                to.extend(self.dialect.flush.map(|kind| TraceKind::Flush { line, kind }));
+                self.fences(self.dialect.order, to);
+            }
             TraceKind::Flush { line, .. } => {
                 (self.unfenced[thread], self.on_its_way[thread]) = (true, true);
                 to.extend(self.dialect.flush.map(|kind| TraceKind::Flush { line, kind }));

@@ -265,3 +265,38 @@ fn persistent_words_that_others_read_are_no_flags() {
     let text = "fencepost-log 1\n0 nt 0x80 1\n0 rmw 0x40 1\n0 ack 0\n";
     assert_eq!(words(text, dialect()).matches("dmb").count(), 0);
 }
+
+/// `clflush` makes durable by itself, before whatever its thread stores next: it stays where the design has one, and is fenced elsewhere.
+#[test]
+fn a_clflush_is_ordered_on_every_design() {
+    let log = "fencepost-log 1\n0 store pm+0 1\n0 clflush pm+0\n0 store pm+64 1\n0 ack 0\n";
+    let x86 = Dialect {
+        flush: Some(Flush::Clwb),
+        order: &[Fence::Sfence],
+        durable: &[Fence::Sfence],
+        ..Dialect::PLAIN
+    };
+    assert_eq!(
+        words(log, x86),
+        "store pm+0x0 0x1; clflush pm+0x0; store pm+0x40 0x1; ack 0"
+    );
+    let pcommit = Dialect {
+        order: &[Fence::Sfence, Fence::Pcommit, Fence::Sfence],
+        ..x86
+    };
+    assert_eq!(
+        words(log, pcommit),
+        "store pm+0x0 0x1; clwb pm+0x0; sfence; pcommit; sfence; store pm+0x40 0x1; ack 0"
+    );
+    let barriers = Dialect {
+        flush: None,
+        order: &[Fence::Dmb],
+        durable: &[Fence::Dsb],
+        ..x86
+    };
+    assert_eq!(words(log, barriers), "store pm+0x0 0x1; dmb; store pm+0x40 0x1; ack 0");
+    // What has been fenced since is acknowledged with a wait for it.
+    let acked = "fencepost-log 1\n0 store pm+0 1\n0 clflush pm+0\n0 ack 0\n";
+    assert_eq!(words(acked, barriers), "store pm+0x0 0x1; dmb; dsb; ack 0");
+    assert_eq!(words(acked, x86), "store pm+0x0 0x1; clflush pm+0x0; ack 0");
+}

@@ -139,7 +139,7 @@ impl HardwareThread {
         }
     }
 
-    /// The program acknowledges its operation `k`: behind the fences that it committed, and not if it will run again.
+    /// The program acknowledges its operation `k`: behind the fences and `clflush`es that it committed, and not if it will run again.
     #[cold]
     fn acknowledge(&mut self, out: &mut impl Outside, k: u64) {
         let dead = self.rolled_back()
@@ -147,13 +147,13 @@ impl HardwareThread {
                 "core.dead-operation-acknowledged",
                 "an operation that will run again is not acknowledged"
             );
-        match self.stores.committed_fences() {
+        match self.stores.committed_barriers() {
             _ if dead => {}
             0 => self.record(out, TraceKind::Ack(k as u32)),
-            fences => self.late_acks.push((fences, k as u32)),
+            barriers => self.late_acks.push((barriers, k as u32)),
         }
     }
-    /// A fence of the store queue has acted: what the thread acknowledged behind it is known to the outside from now on, as an
+    /// A fence of the store queue has acted, or a `clflush`: what the thread acknowledged behind it is known to the outside from now on, as an
     /// answer that it sent behind the fence would be.
     pub(super) fn acknowledge_late(&mut self, out: &mut impl Outside) {
         if self.late_acks.is_empty() {

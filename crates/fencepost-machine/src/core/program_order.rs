@@ -5,7 +5,7 @@
 //! do, nothing passes a fence that orders it, a release follows everything before it, nothing after an acquire precedes it, and a
 //! load reads what the youngest older store of its thread to its word left, or something newer.
 
-use fencepost_kernel::{Addr, HwThread, LineAddr};
+use fencepost_kernel::{Addr, Flush, HwThread, LineAddr};
 use rustc_hash::FxHashMap;
 use std::fmt;
 
@@ -142,13 +142,18 @@ impl ProgramOrder {
         let load = self.of(thread).load;
         self.must(load < id, thread, id, "an acquire takes effect after a younger load");
     }
-    /// Flush `id` takes effect.
+    /// Flush `id` takes effect. A `clflush` is ordered with stores as a fence is.
     #[cold]
-    pub(crate) fn flush(&mut self, thread: HwThread, id: u32, line: LineAddr) {
+    pub(crate) fn flush(&mut self, thread: HwThread, id: u32, line: LineAddr, kind: Flush) {
         let n = self.of(thread);
         n.flushes.insert(line, id);
-        let fence = n.fence;
+        let (fence, store) = (n.fence, n.store);
         self.must(id > fence, thread, id, "a flush takes effect after a younger fence");
+        if kind == Flush::Clflush {
+            self.must(store < id, thread, id, "a `clflush` takes effect after a younger store");
+            let n = self.of(thread);
+            n.fence = n.fence.max(id);
+        }
     }
     /// Fence or atomic `id` takes effect; `stores`: not before every older store has performed; `loads`: not after a younger load.
     #[cold]
@@ -198,6 +203,29 @@ mod tests {
             o.release(t, 8);
         });
         assert_eq!(relaxed, None);
+    }
+    #[test]
+    fn a_clflush_and_no_other_flush_is_ordered_with_stores_to_every_line() {
+        let flushed = |kind, store: u32, first: bool| {
+            after(|o, t| {
+                let flush = |o: &mut ProgramOrder| o.flush(t, 3, Addr(256).line(), kind);
+                if first {
+                    flush(o);
+                }
+                o.store(t, store, Addr(64), false);
+                if !first {
+                    flush(o);
+                }
+            })
+        };
+        for (kind, [late, early]) in [
+            (Flush::Clflush, [Some(2), Some(3)]),
+            (Flush::ClflushOpt, [None, None]),
+            (Flush::Clwb, [None, None]),
+        ] {
+            assert_eq!([flushed(kind, 2, true), flushed(kind, 4, false)], [late, early]);
+            assert_eq!([flushed(kind, 4, true), flushed(kind, 2, false)], [None, None]);
+        }
     }
     #[test]
     fn each_rule_is_noticed() {
@@ -283,7 +311,7 @@ mod tests {
         );
         assert_eq!(
             after(|o, t| {
-                o.flush(t, 3, Addr(128).line());
+                o.flush(t, 3, Addr(128).line(), Flush::Clwb);
                 store(o, t, 2);
             }),
             Some(2)

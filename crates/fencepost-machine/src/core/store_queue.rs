@@ -4,7 +4,7 @@ use super::ring::{Ring, Slot};
 use crate::frontend::{Op, OpKind};
 use crate::seam::Cause;
 use fencepost_kernel::planted;
-use fencepost_kernel::{Addr, LineAddr, Ps, TxId};
+use fencepost_kernel::{Addr, Flush, LineAddr, Ps, TxId};
 use std::ops::Range;
 
 /// How far a queued store has come.
@@ -232,9 +232,9 @@ impl StoreQueue {
     pub(crate) fn has_fence(&self) -> bool {
         self.fences > 0
     }
-    /// Committed fences that wait here.
-    pub(crate) fn committed_fences(&self) -> u32 {
-        self.committed().filter(|s| s.is_fence()).count() as u32
+    /// What nothing passes, committed, that waits here.
+    pub(crate) fn committed_barriers(&self) -> u32 {
+        self.committed().filter(|s| s.is_barrier()).count() as u32
     }
     /// Whether a fence older than operation `id` waits here.
     pub(crate) fn fence_before(&self, id: u32) -> bool {
@@ -259,6 +259,11 @@ impl QueuedStore {
     /// Whether it is a fence: it leaves as the oldest entry, and no younger one acts before.
     pub(crate) fn is_fence(&self) -> bool {
         self.op.kind.is_queued_fence()
+    }
+    /// Whether it passes nothing here and nothing passes it: a fence, or a `clflush`, which is ordered with every store of its thread (Intel
+    /// SDM 3A, 8.2.2) on machines, too, whose stores are not ordered among each other.
+    pub(crate) fn is_barrier(&self) -> bool {
+        self.is_fence() || self.op.kind == OpKind::Flush(Flush::Clflush)
     }
     fn is_store(&self) -> bool {
         matches!(

@@ -10,7 +10,7 @@ use crate::hierarchy::{Lookup, Waiter, WayRef};
 use crate::seam::{Access, Cause, Gate, Instr};
 use fencepost_kernel::decision;
 use fencepost_kernel::planted;
-use fencepost_kernel::{TraceKind, Width};
+use fencepost_kernel::{Flush, TraceKind, Width};
 
 /// Stores leave the reorder buffer in program order: none performs before the loads before it have their values.
 pub(super) fn stores_pass_loads() -> bool {
@@ -46,7 +46,7 @@ impl HardwareThread {
         let early = stores_pass_loads();
         let mut i = self.stores.first();
         while let Some(s) = self.stores.get(i) {
-            let is_fence = s.is_fence();
+            let is_barrier = s.is_barrier();
             match s.state {
                 // Younger ones are speculative too.
                 StoreState::Speculative if !early => break,
@@ -70,9 +70,9 @@ impl HardwareThread {
                 }
                 _ => {}
             }
-            // Nothing passes a fence.
+            // Nothing passes a fence or a `clflush`.
             let passes = planted!("core.store-passes-fence", "no store passes a fence in the store queue");
-            if in_order || is_fence && !passes {
+            if in_order || is_barrier && !passes {
                 break;
             }
             i += 1;
@@ -92,7 +92,7 @@ impl HardwareThread {
             && (self.committed..self.window.end()).take_while(older).all(passed)
     }
 
-    /// Same-line order; releases and fences behind everything.
+    /// Same-line order; releases, fences and `clflush`es behind everything.
     fn must_wait(&self, i: usize, s: &QueuedStore) -> bool {
         let release = s.op.kind == OpKind::Unlock
             && !planted!(
@@ -103,7 +103,7 @@ impl HardwareThread {
             "core.same-line-store-passes",
             "stores to one line perform in program order"
         );
-        i > self.stores.first() && (release || s.is_fence() || line && self.stores.older_on_line(i))
+        i > self.stores.first() && (release || s.is_barrier() || line && self.stores.older_on_line(i))
     }
 
     /// The line a store waited for is in the L1 (or, for a non-temporal store, nowhere).
@@ -145,7 +145,10 @@ impl HardwareThread {
                         self.counters.flushes += 1;
                         self.record(out, TraceKind::Flush { line: s.line(), kind });
                         if let Some(r) = out.recorder() {
-                            r.order.flush(self.id, s.id, s.line());
+                            r.order.flush(self.id, s.id, s.line(), kind);
+                        }
+                        if kind == Flush::Clflush {
+                            self.acknowledge_late(out);
                         }
                     }
                     OpKind::QueuedFence(kind) => {
