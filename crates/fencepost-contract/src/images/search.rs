@@ -171,7 +171,7 @@ impl<'s> Images<'s> {
         }
         self.pass = Pass::Over;
         // Fewer states than images cannot have been covered; the last pass counts them one by one, the first two do not.
-        let images = u128::from(self.progress.images);
+        let images = u128::from(self.progress.images) - self.out as u128; // one that was not judged covers nothing
         self.progress.covered = self.progress.covered.max(images);
     }
 

@@ -214,6 +214,10 @@ impl Search<'_> {
                 Next::Done => return Ok(failed),
                 Next::Wait => {
                     let Some((job, answer)) = self.pool.take() else {
+                        // The budget may just have been enough: where no image is left the search is complete.
+                        if failed.is_none() {
+                            self.images.next_image();
+                        }
                         return Ok(failed);
                     };
                     let mut answer = answer?;

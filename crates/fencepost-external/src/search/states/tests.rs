@@ -99,6 +99,20 @@ fn every_subset_of_independent_lines_is_run_once() {
     );
 }
 #[test]
+fn a_budget_that_is_just_enough_leaves_nothing_out() {
+    let mut s = Searched::new(&lines(3), "true");
+    for (budget, complete) in [(7, false), (8, true), (9, true)] {
+        s.request.budget = Budget::States(budget);
+        let found = s.found();
+        let verdict = if complete { Verdict::Clean } else { Verdict::Bounded };
+        assert_eq!((found.recoveries, found.complete), (budget.min(8), complete));
+        assert_eq!(
+            (found.verdict, found.states_covered),
+            (verdict, found.recoveries.into())
+        );
+    }
+}
+#[test]
 fn a_budget_of_runs_is_kept_to() {
     let mut s = Searched::new(&lines(4), "true");
     s.request.budget = Budget::States(3);
