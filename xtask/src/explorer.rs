@@ -2,7 +2,7 @@
 //! with and without merging, from the newest value and from the oldest, in both forms of recovery, on images as programs in any language
 //! see them, and state by state from the graph's own definition of a crash state. Between them, on programs of a few instructions, the
 //! crash states that the contracts of the x86 family and of relaxed consistency allow are those of their axioms and of an abstract machine,
-//! and of transactions those of a machine that commits them one after the other; and conformance refuses a random persist order exactly if it
+//! of transactions those of a machine that commits them one after the other, and of barriers and strands the sets that these leave closed; and conformance refuses a random persist order exactly if it
 //! leaves the crash states of its contract.
 
 #[path = "../../crates/fencepost-contract/tests/main/explore_common/mod.rs"]
@@ -20,11 +20,12 @@ use std::process::ExitCode;
 const PROGRAMS: u64 = 5_000;
 /// Of so many programs one is followed by programs on which contracts are held to their axioms.
 const BETWEEN: u64 = 4;
-const AGREE: [fn(&mut Stream, u64); 4] = [
+const AGREE: [fn(&mut Stream, u64); 5] = [
     support::agree::px86_unordered,
     support::agree::px86_ordered,
     support::agree::rcbsp,
     support::transactional::transactions,
+    support::barriers::barriers,
 ];
 
 /// Runs it; 1 at the first program of which two searches say different things, 2 for arguments that are none.

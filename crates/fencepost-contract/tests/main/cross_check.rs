@@ -3,6 +3,7 @@
 
 use crate::support::agree::{X86, ordered, px86_ordered, px86_unordered, rcbsp, stores_behind_nt_on_line};
 use crate::support::arm::{self, Arm};
+use crate::support::barriers::barriers;
 use crate::support::px86_machine::Machine;
 use crate::support::random::{self, Menu};
 use crate::support::states::union_of_states;
@@ -166,6 +167,11 @@ fn smaller_grains_and_less_line_order_only_add_states() {
     }
 }
 
+#[test]
+fn contracts_of_barriers_allow_the_sets_that_are_closed_under_what_barriers_order() {
+    let mut rng = Stream::new(11, "barriers");
+    (0..1500).for_each(|i| barriers(&mut rng, i));
+}
 #[test]
 fn transactional_contracts_allow_the_states_of_a_machine_that_commits_one_after_the_other() {
     let mut rng = Stream::new(7, "transactions");

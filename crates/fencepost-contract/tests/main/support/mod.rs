@@ -4,6 +4,7 @@
 pub(crate) mod agree;
 pub(crate) mod any_order;
 pub(crate) mod arm;
+pub(crate) mod barriers;
 pub(crate) mod candidates;
 pub(crate) mod px86_axioms;
 pub(crate) mod px86_machine;
