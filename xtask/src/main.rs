@@ -31,6 +31,7 @@ mod inputs;
 #[cfg(test)]
 mod layers;
 mod layout;
+mod logs;
 mod mutants;
 mod net;
 #[cfg(test)]
@@ -96,6 +97,8 @@ fn main() -> ExitCode {
         ["circles"] => circles(),
         ["explorer", ref rest @ ..] => explorer::command(rest),
         ["mutants", ref rest @ ..] => mutants::command(rest),
+        ["logs", ref rest @ ..] => logs::command(rest),
+        ["logs-audit", ref rest @ ..] => logs::audit(rest),
         ["net", ref rest @ ..] => net::command(rest),
         ["bench", ref rest @ ..] => bench::command(rest),
         ["growth", ref rest @ ..] => growth::command(rest),
@@ -114,7 +117,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo run -p xtask -- generate [--explored] | docs [--command FILE] [PAGE..] | site [--api] | reproductions [--check] [PAPER..] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
-                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | families [-o DIR] | bench A B [--rounds N] [-- ARGS..] | growth [--full] [PROGRAM..] | circles"
+                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | logs [--logs N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | families [-o DIR] | bench A B [--rounds N] [-- ARGS..] | growth [--full] [PROGRAM..] | circles"
             );
             ExitCode::from(2)
         }

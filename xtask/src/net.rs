@@ -1,10 +1,11 @@
 //! `net [--minutes M | --seconds S | --runs N] [--design NAME] [--seed S] [--jobs J]`: the net. It needs a build with faults, whose lines count decisions.
 //!
-//! First the list of user commands, by the command that is built beside it, and the explorer against brute force; then runs until the time is
+//! First the list of user commands and random recorded logs, by the command that is built beside it, and the explorer against brute force; then runs until the time is
 //! over. With `--runs` random runs alone, as many, and the same on every host; with `--design` all of them on one design: who changed one
 //! has twenty times as many runs of it in the same time.
 
 use crate::convict::beside;
+use crate::logs::hold;
 use crate::{explorer, user_commands};
 use fencepost_battery::net::{Budget, cast, design_names};
 use std::process::ExitCode;
@@ -46,14 +47,18 @@ fn read(args: &[&str]) -> Option<Budget> {
 }
 
 /// Random programs on which the explorer is held to brute force.
-const EXPLORED: u64 = 1_000;
+const EXPLORED: u64 = 5_000;
+/// Random recorded logs on which the commands for them are held to a count by hand.
+const LOGS: u64 = 150;
 
 /// What is wrong with the commands of the list and with the explorer.
 fn listed(budget: Budget) -> Result<Vec<String>, String> {
     let (program, list) = (beside("fencepost"), user_commands::all()?);
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     if !program.is_file() {
-        println!("the list of user commands is left out: build the command beside this one (-p fencepost)");
+        println!(
+            "the list of user commands and recorded logs are left out: build the command beside this one (-p fencepost)"
+        );
         next.store(list.len(), Ordering::Relaxed);
     }
     let work = || {
@@ -70,8 +75,12 @@ fn listed(budget: Budget) -> Result<Vec<String>, String> {
             budget.seed
         ));
     }
+    if program.is_file() {
+        let held = hold(&program, &beside("xtask"), LOGS, budget.seed);
+        wrong.extend(held.err().map(|why| format!("logs --logs {LOGS}: {why}")));
+    }
     println!(
-        "{} user commands and {EXPLORED} explored programs: {} wrong",
+        "{} user commands, {LOGS} recorded logs and {EXPLORED} explored programs: {} wrong",
         list.len(),
         wrong.len()
     );

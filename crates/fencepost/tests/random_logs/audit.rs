@@ -1,0 +1,155 @@
+//! Recovery for random logs: `logs-audit FILE [IMAGE]`. The file says which states it survives, or which it does not.
+
+use super::states::State;
+use std::fmt::Write as _;
+use std::io::{BufRead as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Whether the listed states are those that recovery survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    /// It fails on every other.
+    Survived,
+    /// The same where fewer operations had begun or more were acknowledged: what a machine knows of its threads runs ahead of its stores.
+    Tolerated,
+    /// It fails on these, and on those words where more has been acknowledged.
+    Lost,
+}
+
+fn numbers(values: &[u32]) -> String {
+    let values: Vec<String> = values.iter().map(u32::to_string).collect();
+    values.join(",")
+}
+
+/// The file's text; `damages`: recovery leaves nothing of the image as it was, as one that repairs it in place might.
+pub(super) fn text<'a>(listed: Listed, damages: bool, states: impl IntoIterator<Item = &'a State>) -> String {
+    let mut text = format!("{listed:?} {damages}\n");
+    for s in states {
+        let words: Vec<String> = s.words.iter().map(u64::to_string).collect();
+        let _ = writeln!(text, "{} {} {}", numbers(&s.begun), numbers(&s.acked), words.join(","));
+    }
+    text
+}
+
+/// The rule of a file.
+struct Rule {
+    listed: Listed,
+    damages: bool,
+    states: Vec<State>,
+    words: usize,
+}
+
+impl Rule {
+    fn read(path: &Path) -> Option<Rule> {
+        let text = std::fs::read_to_string(path).ok()?;
+        let mut lines = text.lines();
+        let (listed, damages) = lines.next()?.split_once(' ')?;
+        let listed = match listed {
+            "Survived" => Listed::Survived,
+            "Tolerated" => Listed::Tolerated,
+            "Lost" => Listed::Lost,
+            _ => return None,
+        };
+        let state = |l: &str| {
+            let mut fields = l.split(' ');
+            Some(State {
+                begun: list(fields.next()?)?,
+                acked: list(fields.next()?)?,
+                words: list(fields.next()?)?,
+            })
+        };
+        let states: Vec<State> = lines.map(state).collect::<Option<_>>()?;
+        let words = states.first()?.words.len();
+        Some(Rule {
+            listed,
+            damages: damages.parse().ok()?,
+            states,
+            words,
+        })
+    }
+
+    /// Whether recovery survives, and how many words it had to read.
+    fn judge(&self, image: &Path, begun: &[u32], acked: &[u32]) -> Option<(bool, usize)> {
+        let bytes = std::fs::read(image).ok()?;
+        let word = |w: usize| {
+            let piece = bytes.get(w * 8..).unwrap_or_default();
+            piece.iter().take(8).rev().fold(0u64, |v, b| v << 8 | u64::from(*b))
+        };
+        let none_below = |a: &[u32], b: &[u32]| a.iter().zip(b).all(|(a, b)| a >= b);
+        let concerned = |s: &&State| match self.listed {
+            Listed::Survived => s.begun == begun && s.acked == acked,
+            Listed::Tolerated => none_below(begun, &s.begun) && none_below(&s.acked, acked),
+            Listed::Lost => none_below(acked, &s.acked),
+        };
+        let mut left: Vec<&State> = self.states.iter().filter(concerned).collect();
+        let mut read = 0;
+        while read < self.words && !left.is_empty() {
+            let value = word(read);
+            left.retain(|s| s.words[read] == value);
+            read += 1;
+        }
+        if self.damages {
+            std::fs::write(image, vec![0xa5; bytes.len()]).ok()?;
+        }
+        Some((left.is_empty() == (self.listed == Listed::Lost), read))
+    }
+}
+
+fn list<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
+    text.split(',').map(|n| n.parse().ok()).collect()
+}
+
+/// Judges an image, or as many as it is asked for.
+pub(crate) fn command(args: &[&str]) -> ExitCode {
+    let judged = match *args {
+        [rule] => Rule::read(Path::new(rule)).and_then(|rule| serve(&rule)),
+        [rule, image] => Rule::read(Path::new(rule)).and_then(|rule| once(&rule, Path::new(image))),
+        _ => None,
+    };
+    match judged {
+        Some(true) => ExitCode::SUCCESS,
+        Some(false) => {
+            eprintln!("a state that recovery does not survive");
+            ExitCode::from(1)
+        }
+        None => {
+            eprintln!("usage: logs-audit FILE [IMAGE]");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn once(rule: &Rule, image: &Path) -> Option<bool> {
+    let of = |name| list(&std::env::var(name).ok()?);
+    let (good, read) = rule.judge(image, &of("FENCEPOST_BEGUN")?, &of("FENCEPOST_ACKED")?)?;
+    if let Ok(path) = std::env::var("FENCEPOST_READS") {
+        let lines: String = (0..read).map(|w| format!("read {} 8\n", w * 8)).collect();
+        std::fs::write(path, lines).ok()?;
+    }
+    Some(good)
+}
+
+/// `fencepost-server 1`: a process that judges many.
+fn serve(rule: &Rule) -> Option<bool> {
+    let mut out = std::io::stdout().lock();
+    let mut say = |text: String| out.write_all(text.as_bytes()).and_then(|()| out.flush()).ok();
+    let private = if rule.damages { "" } else { " private" };
+    say(format!("fencepost-server 1{private}\n"))?;
+    for line in std::io::stdin().lock().lines() {
+        let line = line.ok()?;
+        let fields: Vec<&str> = line.split(' ').collect();
+        let ["image", path, _, "begun", begun, "acked", acked] = fields[..] else {
+            return None;
+        };
+        let (good, read) = rule.judge(Path::new(path), &list(begun)?, &list(acked)?)?;
+        let reads: String = (0..read).map(|w| format!("read {} 8\n", w * 8)).collect();
+        let answer = if good {
+            "ok\n"
+        } else {
+            "fail a state that recovery does not survive\n"
+        };
+        say(reads + answer)?;
+    }
+    Some(true)
+}

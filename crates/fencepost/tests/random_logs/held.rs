@@ -1,0 +1,313 @@
+//! The commands for recorded logs held to the states that a count by hand gives.
+
+use super::Dice;
+use super::audit::{Listed, text};
+use super::program::Program;
+use super::states::{State, States, apart, durable_lines, states};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where the commands and their files are.
+pub(super) struct Bench {
+    /// The command `fencepost`.
+    pub program: PathBuf,
+    /// This program, which is the recovery as well.
+    pub recovery: PathBuf,
+    /// A folder for logs and rules.
+    pub folder: PathBuf,
+}
+
+/// Designs whose instructions keep what x86's flushes and fences keep, on a machine where they do.
+const AS_X86: [&[&str]; 6] = [
+    &["-d", "so", "-m", "dpo"],
+    &["-d", "so-adr", "-m", "dpo", "--media", "pwq"],
+    &["-d", "x86-adr", "-m", "themis", "--media", "pwq"],
+    &["-d", "themis", "-m", "themis", "--media", "pwq"],
+    &["-d", "global-commit", "-m", "fgc"],
+    &["-d", "per-task-commit", "-m", "fgc"],
+];
+/// Designs that promise something else: what a run of one leaves its contract must allow.
+const OTHERS: [&[&str]; 6] = [
+    &["-d", "volatile", "-m", "dpo"],
+    &["-d", "delegated", "-m", "dpo"],
+    &["-d", "delegated-merge", "-m", "dpo"],
+    &["-d", "themis-llc", "-m", "themis", "--media", "pwq"],
+    &["-d", "x86-ideal", "-m", "dpo", "--media", "pwq"],
+    &["-d", "broi", "-m", "broi"],
+];
+/// Ways to ask for the same search.
+const WAYS: [&[&str]; 5] = [
+    &[],
+    &["--reads", "report"],
+    &["--server"],
+    &["--server", "--reads", "report"],
+    &["--jobs", "1", "--reads"],
+];
+
+/// How a command ended, and the document that it said.
+struct Ended {
+    code: Option<i32>,
+    said: Value,
+    asked: String,
+}
+
+impl Ended {
+    fn must(&self, code: i32) -> Result<&Self, String> {
+        match self.code == Some(code) {
+            true => Ok(self),
+            false => Err(format!(
+                "{}\nended with {:?} and should with {code}",
+                self.asked, self.code
+            )),
+        }
+    }
+    fn is(&self, field: &str, value: &Value) -> Result<&Self, String> {
+        match &self.said[field] == value {
+            true => Ok(self),
+            false => Err(format!(
+                "{}\n`{field}` is {}, and should be {value}",
+                self.asked, self.said[field]
+            )),
+        }
+    }
+}
+
+impl Bench {
+    fn path(&self, name: &str) -> String {
+        self.folder.join(name).display().to_string()
+    }
+    fn write(&self, name: &str, text: &str) -> Result<String, String> {
+        let path = self.path(name);
+        std::fs::write(&path, text).map_err(|e| format!("{path}: {e}"))?;
+        Ok(path)
+    }
+    fn run(&self, args: &[&str]) -> Result<Ended, String> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(args)
+            .arg("--json")
+            .stdin(Stdio::null())
+            .stderr(Stdio::null());
+        let out = command
+            .output()
+            .map_err(|e| format!("{}: {e}", self.program.display()))?;
+        Ok(Ended {
+            code: out.status.code(),
+            said: serde_json::from_slice(&out.stdout).unwrap_or(Value::Null),
+            asked: format!("fencepost {}", args.join(" ")),
+        })
+    }
+    /// The recovery by a rule. All have one name, so that what is kept of one may not be taken for what another says.
+    fn recovery(&self, listed: Listed, damages: bool, all: &[&State]) -> Result<String, String> {
+        let rule = self.write("rule", &text(listed, damages, all.iter().copied()))?;
+        Ok(format!("{} logs-audit {rule}", self.recovery.display()))
+    }
+
+    /// One log, in every respect.
+    ///
+    /// # Errors
+    /// The command that says something else than the count by hand, and what.
+    pub(super) fn hold(&self, program: &Program, rng: &mut Dice) -> Result<(), String> {
+        let log = self.write("random.log", &program.text(&[]))?;
+        self.contract(&log, program, rng)?;
+        self.bounded(&log, program, rng)?;
+        self.executions(program, rng)?;
+        self.of_pmemcheck(program)?;
+        self.designs(&log, program, rng)?;
+        self.judged(program, rng)
+    }
+
+    /// All crash states that x86 allows, and no others.
+    fn contract(&self, log: &str, program: &Program, rng: &mut Dice) -> Result<(), String> {
+        let way = WAYS[rng.below(WAYS.len() as u64) as usize];
+        let line_order = rng.below(3) > 0;
+        let left = states(program, line_order);
+        let order: &[&str] = if line_order { &[] } else { &["--line-order", "none"] };
+        let search = |recover: &str, kept: &[&str]| {
+            let args = ["crash", "--log", log, "--contract", "px86", "--recover", recover];
+            self.run(&[&args, way, order, kept].concat())
+        };
+        let damages = rng.below(2) == 0;
+        let allowed = self.recovery(Listed::Survived, damages, &left.all.iter().collect::<Vec<_>>())?;
+        let folder = self.path("kept");
+        let _ = std::fs::remove_dir_all(&folder);
+        let whole = search(&allowed, &["-o", &folder])?;
+        counted(&whole, program, &left)?;
+        // What is kept needs no second run, and says nothing of another recovery.
+        let again = search(&allowed, &["-o", &folder])?;
+        counted(&again, program, &left)?;
+        again.is("recoveries", &0.into())?;
+        let lost = pick(&left, rng);
+        let other = self.recovery(Listed::Lost, damages, &[lost])?;
+        let found = search(&other, &["-o", &folder])?;
+        found.must(1)?.is("verdict", &"violated".into())?;
+        self.witness(&found, &lost.words, &folder)
+    }
+
+    /// A search that a budget ends says so, and no other does.
+    fn bounded(&self, log: &str, program: &Program, rng: &mut Dice) -> Result<(), String> {
+        let left = states(program, true);
+        let allowed = self.recovery(Listed::Survived, false, &left.all.iter().collect::<Vec<_>>())?;
+        let args = ["crash", "--log", log, "--contract", "px86", "--recover", &allowed];
+        let runs = self.run(&args)?.said["recoveries"].as_u64().unwrap_or_default();
+        let budget = 1 + rng.below(runs + 1);
+        let found = self.run(&[&args[..], &["--budget", &budget.to_string(), "--require-complete"]].concat())?;
+        let (code, verdict) = if budget < runs { (4, "bounded") } else { (0, "clean") };
+        found
+            .must(code)?
+            .is("verdict", &verdict.into())?
+            .is("recoveries", &budget.min(runs).into())?;
+        let all = found.said["states_covered"] == found.said["states_total"];
+        match all == (code == 0) {
+            true => Ok(()),
+            false => Err(format!(
+                "{}\nsays of another part of the states that it is covered",
+                found.asked
+            )),
+        }
+    }
+
+    /// A log of two executions has the states of both, and what breaks one of them breaks the log.
+    fn executions(&self, program: &Program, rng: &mut Dice) -> Result<(), String> {
+        let other = program.shuffled(rng);
+        let log = self.write("two.log", &(program.text(&[]) + &other.text(&[])))?;
+        let both = [states(program, true), states(&other, true)];
+        let all: Vec<&State> = both.iter().flat_map(|s| &s.all).collect();
+        let search = |recover: &str| self.run(&["crash", "--log", &log, "--contract", "px86", "--recover", recover]);
+        let whole = search(&self.recovery(Listed::Survived, false, &all)?)?;
+        let stores = program.stores().count() as u64;
+        whole
+            .must(0)?
+            .is("executions", &2.into())?
+            .is("stores", &(2 * stores).into())?;
+        let args = [
+            "crash",
+            "--log",
+            &log,
+            "--contract",
+            "px86",
+            "--recover",
+            "true",
+            "--budget",
+            "2",
+        ];
+        let bounded = self.run(&args)?;
+        let more = bounded.said["states_covered"] != bounded.said["states_total"];
+        bounded
+            .must(0)?
+            .is("verdict", &if more { "bounded" } else { "clean" }.into())?;
+        let lost = pick(&both[rng.below(2) as usize], rng);
+        search(&self.recovery(Listed::Lost, false, &[lost])?)?.must(1)?;
+        Ok(())
+    }
+
+    /// The same as a log of pmemcheck, as far as that has words for it.
+    fn of_pmemcheck(&self, program: &Program) -> Result<(), String> {
+        let program = program.as_pmemcheck();
+        let Some(text) = program.pmemcheck_text() else {
+            return Ok(());
+        };
+        let log = self.write("pmemcheck.log", &text)?;
+        let left = states(&program, true);
+        let allowed = self.recovery(Listed::Survived, false, &left.all.iter().collect::<Vec<_>>())?;
+        counted(
+            &self.run(&["crash", "--log", &log, "--contract", "px86", "--recover", &allowed])?,
+            &program,
+            &left,
+        )
+    }
+
+    /// The failing image is the one that recovery does not survive, and its id makes it again.
+    fn witness(&self, found: &Ended, words: &[u64], folder: &str) -> Result<(), String> {
+        let holds = |path: &Path| {
+            let bytes = std::fs::read(path).unwrap_or_default();
+            let word = |w: usize| {
+                let piece = bytes.get(w * 8..).unwrap_or_default();
+                piece.iter().take(8).rev().fold(0u64, |v, b| v << 8 | u64::from(*b))
+            };
+            words.iter().enumerate().all(|(w, value)| word(w) == *value)
+        };
+        if !holds(&Path::new(folder).join("witness.img")) {
+            return Err(format!("{}\nthe failing image is another one", found.asked));
+        }
+        let id = found.said["witness"]["replay"].as_str().unwrap_or_default();
+        let image = self.path("again.img");
+        let _ = std::fs::remove_file(&image);
+        self.run(&["replay", id, "-o", &image])?.must(1)?;
+        match holds(Path::new(&image)) {
+            true => Ok(()),
+            false => Err(format!("fencepost replay {id} -o {image}\nthe image is another one")),
+        }
+    }
+
+    /// What runs of designs leave behind, those that x86's instructions suffice for, and others by their own contracts.
+    fn designs(&self, log: &str, program: &Program, rng: &mut Dice) -> Result<(), String> {
+        let allowed = apart(program);
+        let allowed = self.recovery(
+            Listed::Tolerated,
+            rng.below(2) == 0,
+            &allowed.iter().collect::<Vec<_>>(),
+        )?;
+        let of = |list: &[&'static [&'static str]], rng: &mut Dice| list[rng.below(list.len() as u64) as usize];
+        let check = |design: &[&str], recover: &str| {
+            self.run(&[&["run", "--log", log, "--check", "--recover", recover], design].concat())
+        };
+        check(of(&AS_X86, rng), &allowed)?.must(0)?;
+        if program.threads > 1 {
+            // A run has its threads in an order of its own, and the log's contract in that of the log.
+            return Ok(());
+        }
+        // Any content that stores in order may leave, with nothing durable for sure.
+        let unflushed = states(&program.without_flushes(), true);
+        let lost = self.recovery(Listed::Lost, false, &[pick(&unflushed, rng)])?;
+        let design = of(&OTHERS, rng);
+        let ran = check(design, &lost)?;
+        let name = &design[..2];
+        let searched = self.run(&[&["crash", "--log", log, "--recover", &lost], name].concat())?;
+        match (ran.code, searched.code) {
+            (Some(0), Some(0 | 1)) | (Some(1), Some(1)) => Ok(()),
+            (ran_code, code) => Err(format!(
+                "{}\nended with {ran_code:?}, and\n{}\nwith {code:?}",
+                ran.asked, searched.asked
+            )),
+        }
+    }
+
+    /// Lines that become durable in time conform, and one that is late does not.
+    fn judged(&self, program: &Program, rng: &mut Dice) -> Result<(), String> {
+        for (late, code) in [(false, 0), (true, 1)] {
+            let mut choose = |n: usize| rng.below(n as u64) as usize;
+            let Some(durable) = durable_lines(program, &mut choose, late) else {
+                continue;
+            };
+            let log = self.write("judged.log", &program.text(&durable))?;
+            self.run(&["judge", &log, "--contract", "px86"])?.must(code)?;
+        }
+        Ok(())
+    }
+}
+
+fn pick<'a>(left: &'a States, rng: &mut Dice) -> &'a State {
+    let at = rng.below(left.all.len() as u64) as usize;
+    left.all.iter().nth(at).expect("there is always one")
+}
+
+/// A search that found nothing has counted as the count by hand: exactly, or, where something says again what a `clflush` has said, with a point
+/// more for that.
+fn counted(found: &Ended, program: &Program, left: &States) -> Result<(), String> {
+    found
+        .must(0)?
+        .is("verdict", &"clean".into())?
+        .is("threads", &(program.threads as u64).into())?
+        .is("stores", &(program.stores().count() as u64).into())?
+        .is("states_covered", &found.said["states_total"])?;
+    let total = u64::try_from(left.counted).map_err(|e| e.to_string())?;
+    for (field, hand) in [("crash_points", left.points), ("states_total", total)] {
+        let more = program.says_again() && found.said[field].as_u64().is_some_and(|n| n > hand);
+        if !more {
+            found.is(field, &hand.into())?;
+        }
+    }
+    Ok(())
+}

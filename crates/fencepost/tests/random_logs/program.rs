@@ -1,0 +1,290 @@
+//! A random execution as a user would record it: what threads stored, flushed and fenced, and the text of its log.
+
+use super::Dice;
+use std::fmt::Write as _;
+
+/// Words of a line.
+pub(super) const WORDS: usize = 8;
+const LINE: usize = 64;
+
+/// One line of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub thread: usize,
+    pub what: What,
+}
+
+/// What a thread did. Lines are numbered from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Begin(u32),
+    End(u32),
+    Ack(u32),
+    Store(Store),
+    Flush {
+        line: usize,
+        how: &'static str,
+    },
+    Fence(&'static str),
+    /// The system said that these lines are durable: from the first, so many.
+    Sync {
+        line: usize,
+        lines: usize,
+    },
+    /// A volatile store or load, of a word that threads hand on.
+    Volatile {
+        stores: bool,
+        value: u64,
+    },
+    /// An atomic of volatile memory, which is a fence for flushes before it.
+    Atomic(u64),
+}
+
+/// A store to persistent memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Store {
+    pub line: usize,
+    /// Byte in its line, a multiple of its width.
+    pub byte: usize,
+    pub width: usize,
+    pub value: u64,
+    /// Non-temporal.
+    pub nt: bool,
+}
+
+/// A random execution. Each line is one thread's, and either all stores to it are non-temporal or none is: what may be durable of a line
+/// follows of that line alone then.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub events: Vec<Event>,
+    /// Of each line, its thread and whether its stores are non-temporal.
+    pub lines: Vec<(usize, bool)>,
+    pub threads: usize,
+}
+
+const FLUSHES: [&str; 4] = ["clwb", "clwb", "clflushopt", "clflush"];
+const FENCES: [&str; 3] = ["sfence", "sfence", "mfence"];
+
+impl Program {
+    /// Of one or two threads, up to seven stores.
+    pub(super) fn random(rng: &mut Dice) -> Program {
+        let threads = 1 + rng.below(2) as usize;
+        let lines: Vec<(usize, bool)> = (0..threads + rng.below(3) as usize)
+            .map(|line| (line % threads, rng.below(4) == 0))
+            .collect();
+        let mut program = Program {
+            events: Vec::new(),
+            lines,
+            threads,
+        };
+        let (mut stores, mut turns) = (0, 0);
+        let mut operations = vec![(0, None); threads];
+        while stores < 7 && turns < 26 {
+            turns += 1;
+            let thread = rng.below(threads as u64) as usize;
+            let what = program.turn(rng, thread, &mut operations[thread], stores);
+            stores += u64::from(matches!(what, What::Store(_)));
+            program.events.push(Event { thread, what });
+        }
+        // A log has the threads that it names.
+        if program.events.iter().all(|e| e.thread + 1 < threads) {
+            let (thread, what) = (threads - 1, What::Fence("sfence"));
+            program.events.push(Event { thread, what });
+        }
+        if stores == 0 {
+            let what = What::Store(program.store(rng, 0, 1));
+            program.events.push(Event { thread: 0, what });
+        }
+        program
+    }
+
+    /// What a thread does next; `operations`: how many have begun, and the one that runs.
+    fn turn(&self, rng: &mut Dice, thread: usize, operations: &mut (u32, Option<u32>), stores: u64) -> What {
+        let own = |rng: &mut Dice| {
+            let own: Vec<usize> = (0..self.lines.len()).filter(|l| self.lines[*l].0 == thread).collect();
+            own[rng.below(own.len() as u64) as usize]
+        };
+        match (rng.below(16), *operations) {
+            (0 | 1, (n, None)) => {
+                *operations = (n, Some(n));
+                What::Begin(n)
+            }
+            (2, (n, Some(_))) => {
+                *operations = (n + 1, None);
+                What::End(n)
+            }
+            (3, (n, None)) if n > 0 => What::Ack(n - 1),
+            (4..=6, _) => What::Flush {
+                line: own(rng),
+                how: FLUSHES[rng.below(4) as usize],
+            },
+            (7 | 8, _) => What::Fence(FENCES[rng.below(3) as usize]),
+            (9, _) if rng.below(3) == 0 => What::Sync {
+                line: own(rng),
+                lines: 1,
+            },
+            (10, _) if rng.below(2) == 0 => What::Atomic(stores),
+            (10, _) if self.threads > 1 => What::Volatile {
+                stores: rng.below(2) == 0,
+                value: stores,
+            },
+            _ => {
+                let line = own(rng);
+                What::Store(self.store(rng, line, stores + 1))
+            }
+        }
+    }
+
+    /// A store to a line; no two store equal bytes.
+    fn store(&self, rng: &mut Dice, line: usize, number: u64) -> Store {
+        let nt = self.lines[line].1;
+        let width = match nt {
+            true => 8,
+            false => [8, 8, 4, 2, 1][rng.below(5) as usize],
+        };
+        let word = [0, 0, 1, 7][rng.below(4) as usize];
+        let byte = word * 8 + width * rng.below((8 / width) as u64) as usize;
+        // Every byte of it differs from every byte of another store.
+        let value = (0..width).fold(0, |v, i| v | (number * 16 + i as u64 + 1) << (8 * i));
+        Store {
+            line,
+            byte,
+            width,
+            value,
+            nt,
+        }
+    }
+
+    /// Another execution of the same: its threads in another order.
+    pub(super) fn shuffled(&self, rng: &mut Dice) -> Program {
+        let mut left: Vec<Vec<Event>> = (0..self.threads).map(|t| self.alone(t).events).collect();
+        left.iter_mut().for_each(|events| events.reverse());
+        let mut events = Vec::new();
+        while events.len() < self.events.len() {
+            let thread = rng.below(self.threads as u64) as usize;
+            events.extend(left[thread].pop());
+        }
+        Program { events, ..self.clone() }
+    }
+
+    /// What pmemcheck writes of one thread: stores, flushes and fences.
+    pub(super) fn as_pmemcheck(&self) -> Program {
+        let mut program = self.alone(0);
+        let known = |e: &Event| match e.what {
+            What::Flush { how, .. } => how != "clflush",
+            What::Store(_) | What::Fence(_) => true,
+            _ => false,
+        };
+        program.events.retain(known);
+        for event in &mut program.events {
+            if let What::Store(s) = &mut event.what {
+                s.nt = false;
+            }
+        }
+        program.lines.iter_mut().for_each(|l| *l = (0, false));
+        program.threads = 1;
+        program
+    }
+
+    /// The same in pmemcheck's words; none without a store.
+    pub(super) fn pmemcheck_text(&self) -> Option<String> {
+        self.stores().next()?;
+        const BASE: usize = 0x7f00_0000_0000;
+        let size = 4096;
+        // The file was mapped there before, at another of its pages: what counts is the newest mapping.
+        let mut text = "==1== pmemcheck\nSTART".to_owned();
+        for offset in [size, 0] {
+            let _ = write!(text, "|REGISTER_FILE;/pool;{BASE:#x};{size:#x};{offset:#x}");
+        }
+        for event in &self.events {
+            let _ = match event.what {
+                What::Store(s) => {
+                    let at = BASE + s.line * LINE + s.byte;
+                    write!(text, "|STORE;{at:#x};{:#x};{:#x}", s.value, s.width)
+                }
+                What::Flush { line, .. } => write!(text, "|FLUSH;{:#x};0x40", BASE + line * LINE),
+                _ => write!(text, "|FENCE"),
+            };
+        }
+        Some(text + "|STOP\n")
+    }
+
+    /// What one of its threads does.
+    pub(super) fn alone(&self, thread: usize) -> Program {
+        Program {
+            events: self.events.iter().filter(|e| e.thread == thread).copied().collect(),
+            ..self.clone()
+        }
+    }
+
+    /// The same without what makes anything durable for sure.
+    pub(super) fn without_flushes(&self) -> Program {
+        let stays = |e: &&Event| {
+            !matches!(
+                e.what,
+                What::Flush { .. } | What::Fence(_) | What::Sync { .. } | What::Atomic(_)
+            )
+        };
+        Program {
+            events: self.events.iter().filter(stays).copied().collect(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether a sync or a fence may say again what a `clflush` has said.
+    pub(super) fn says_again(&self) -> bool {
+        let has = |found: fn(&What) -> bool| self.events.iter().any(|e| found(&e.what));
+        let twice = has(|w| matches!(w, What::Sync { .. } | What::Store(Store { nt: true, .. })));
+        twice && has(|w| matches!(w, What::Flush { how: "clflush", .. }))
+    }
+
+    /// Its stores, in order.
+    pub(super) fn stores(&self) -> impl Iterator<Item = Store> {
+        self.events.iter().filter_map(|e| match e.what {
+            What::Store(s) => Some(s),
+            _ => None,
+        })
+    }
+
+    /// The log, with `durable` lines behind the events of their number.
+    pub(super) fn text(&self, durable: &[(usize, String)]) -> String {
+        let mut text = "fencepost-log 1\n".to_owned();
+        if self.lines.len() % 2 == 1 {
+            text.push_str("persistent 0x100000 12288\n"); // images of several pages
+        }
+        for (i, event) in self.events.iter().enumerate() {
+            let _ = writeln!(text, "{} {}", event.thread, event.what.text(i));
+            for (_, line) in durable.iter().filter(|(after, _)| *after == i) {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+impl What {
+    fn text(&self, number: usize) -> String {
+        match *self {
+            What::Begin(n) => format!("begin {n}"),
+            What::End(n) => format!("end {n}"),
+            What::Ack(n) => format!("ack {n}"),
+            What::Store(s) => {
+                let at = s.line * LINE + s.byte;
+                let name = if s.nt { "nt" } else { "store" };
+                let width = if s.width == 8 {
+                    String::new()
+                } else {
+                    format!(" w{}", s.width)
+                };
+                format!("{name} pm+{at:#x} {}{width} @ program.c:{}", s.value, number + 1)
+            }
+            What::Flush { line, how } => format!("{how} pm+{:#x}", line * LINE),
+            What::Fence(how) => how.to_owned(),
+            What::Sync { line, lines } => format!("sync pm+{:#x} {}", line * LINE, lines * LINE),
+            What::Atomic(value) => format!("rmw {:#x} {value}", 0x2000 + 64 * number),
+            What::Volatile { stores: true, value } => format!("store 0x1000 {value}"),
+            What::Volatile { stores: false, .. } => "load 0x1000".to_owned(),
+        }
+    }
+}
