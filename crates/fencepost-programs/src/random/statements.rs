@@ -146,14 +146,14 @@ pub(super) fn weights(p: &RandomParams) -> [u64; 8] {
 
 /// Random numbers of one statement.
 struct Dice {
-    words: [u64; 4],
+    /// Hash of seed, thread, operation and statement.
+    of: u64,
     drawn: u64,
 }
 impl Dice {
     fn below(&mut self, n: u64) -> u64 {
         self.drawn += 1;
-        let [seed, thread, k, i] = self.words;
-        rng::hash(&[seed, thread, k, i, self.drawn]) % n
+        rng::hash_on(self.of, &[self.drawn]) % n
     }
 }
 
@@ -172,7 +172,7 @@ pub(super) struct Plan {
 impl Plan {
     fn dice(&self, thread: u32, k: u32, i: u64) -> Dice {
         Dice {
-            words: [self.seed, u64::from(thread), u64::from(k), i],
+            of: rng::hash(&[self.seed, u64::from(thread), u64::from(k), i]),
             drawn: 0,
         }
     }
