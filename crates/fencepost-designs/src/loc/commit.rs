@@ -73,11 +73,12 @@ impl<S: Store> Engine<S> {
     fn join(&mut self, cx: &mut dyn Cx, key: Key) -> u64 {
         let order = self.tables.txs.commit(key);
         let tx = self.tables.txs.tx(key);
-        let (hw_thread, lines) = (tx.hw_thread, tx.lines.clone());
+        let (hw_thread, mut lines) = (tx.hw_thread, std::mem::take(&mut self.joining));
+        lines.clone_from(&tx.lines);
         self.last_commit[hw_thread.index()] = order;
         self.tables.window.push(key);
         cx.count(stats::COMMITS, 1);
-        for line in lines {
+        for line in lines.drain(..) {
             let v = self.tables.newest(line);
             v.last = Some(key);
             v.order = Some(order);
@@ -86,26 +87,34 @@ impl<S: Store> Engine<S> {
                 cx.clean(hw_thread, line, CleanKind::KeepExclusive, line.0);
             }
         }
+        self.joining = lines;
         order
     }
     /// Once nobody who runs shares the newest version, it belongs to the one that committed last: the others and the
     /// version it overwrote, if the store has not taken that, are merged into it.
     pub(super) fn settle(&mut self, cx: &mut dyn Cx, line: LineAddr) {
         let v = self.tables.newest(line);
-        let (owners, last) = (v.owners.clone(), v.last);
+        let (mut owners, last) = (std::mem::take(&mut v.owners), v.last);
         if owners.iter().any(|k| self.tables.txs.is_active(*k)) {
             if last.is_some() {
                 self.shared.insert(line);
             }
+            self.tables.newest(line).owners = owners;
             return;
         }
-        self.shared.remove(&line);
-        let Some(last) = last else { return };
-        for other in owners.into_iter().filter(|k| *k != last) {
+        if !self.shared.is_empty() {
+            self.shared.remove(&line);
+        }
+        let Some(last) = last else {
+            self.tables.newest(line).owners = owners;
+            return;
+        };
+        for other in owners.drain(..).filter(|k| *k != last) {
             self.merge(cx, other, last);
         }
+        owners.push(last);
         let newest = self.tables.newest(line);
-        newest.owners = vec![last];
+        newest.owners = owners;
         if newest.captured.as_ref().is_some_and(|c| c.by != last) {
             // The block that was taken counts for another transaction.
             self.recapture(cx, line);

@@ -23,6 +23,8 @@ pub(super) struct Engine<S> {
     pub(super) store: S,
     /// Versions shared by committed and running transactions.
     pub(super) shared: BTreeSet<LineAddr>,
+    /// Lines of the transaction that commits, while they are gone through.
+    pub(super) joining: Vec<LineAddr>,
     /// Dependency pairs of the window.
     pub(super) pairs: u32,
     pub(super) flush_wanted: bool,
@@ -45,6 +47,7 @@ impl<S: Store> Engine<S> {
         Engine {
             store,
             shared: BTreeSet::new(),
+            joining: Vec::new(),
             pairs: 0,
             flush_wanted: false,
             last_commit: vec![0; n],
@@ -59,8 +62,11 @@ impl<S: Store> Engine<S> {
 
     /// A store of a running transaction performed: it makes a version, or shares that of another running transaction.
     pub(super) fn stored(&mut self, cx: &mut dyn Cx, key: Key, line: LineAddr) {
-        let Tables { txs, lines, .. } = &mut self.tables;
-        let chain = &mut lines.entry(line).or_default().chain;
+        let Tables { txs, lines, spare, .. } = &mut self.tables;
+        let chain = &mut lines
+            .entry(line)
+            .or_insert_with(|| spare.pop().unwrap_or_default())
+            .chain;
         let shared = match chain.last_mut() {
             Some(v) if v.owners.contains(&key) => {
                 // Written again: what the store has of it is old.

@@ -190,8 +190,10 @@ impl<S: Store> Engine<S> {
         l.arrived = l.arrived.saturating_sub(1);
         let covered = |v: &&Version| v.order.is_some_and(|o| Some(o) <= order);
         let home = l.chain.iter().take_while(covered).count();
-        for v in l.chain.drain(..home).collect::<Vec<_>>() {
-            self.discard(cx, &v);
+        for v in l.chain.drain(..home) {
+            if let Some(taken) = &v.captured {
+                self.store.discard(cx, taken);
+            }
         }
         self.tables.forget_if_idle(line);
         self.pending_again(cx, line);

@@ -2,7 +2,7 @@
 //! window of committed transactions.
 
 use super::config::Config;
-use super::lines::{Captured, Lines, Moving, Version};
+use super::lines::{Captured, Line, Lines, Moving, Version};
 use super::txs::{Key, TxTable};
 use fencepost_kernel::{HwThread, LineAddr, LineData, TxId};
 use fencepost_machine::seam::Cx;
@@ -20,6 +20,9 @@ pub(super) enum Phase {
     InPlace,
 }
 
+/// Lines whose memory is kept.
+const SPARE: usize = 256;
+
 /// The tables.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
@@ -29,6 +32,8 @@ pub(super) struct Tables {
     pub txs: TxTable,
     /// The versions of every line.
     pub lines: Lines,
+    /// Lines about which there is nothing to know any more: the next ones take their memory.
+    pub spare: Vec<Line>,
     /// What the commit logic is doing.
     pub phase: Phase,
     /// Committed transactions of the current window, in commit order.
@@ -44,6 +49,7 @@ impl Tables {
             cfg,
             txs: TxTable::new(hw_threads),
             lines: Lines::default(),
+            spare: Vec::new(),
             phase: Phase::Open,
             window: Vec::new(),
             draining: false,
@@ -136,8 +142,16 @@ impl Tables {
     }
     /// Forgets a line about which there is nothing to know.
     pub(super) fn forget_if_idle(&mut self, line: LineAddr) {
-        if self.lines.get(&line).is_some_and(|l| l.idle()) {
-            self.lines.remove(&line);
+        if self.lines.get(&line).is_some_and(|l| l.idle())
+            && let Some(idle) = self.lines.remove(&line)
+            && self.spare.len() < SPARE
+        {
+            let (chain, homing) = (idle.chain, idle.homing);
+            self.spare.push(Line {
+                chain,
+                homing,
+                ..Line::default()
+            });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The Tx State Table: every transaction between its start and the end of its in-place writes.
 
 use fencepost_kernel::{HwThread, LineAddr, TxId};
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 /// Internal name of a transaction: its position in the order in which transactions began, from 1.
 pub type Key = u64;
@@ -63,10 +63,19 @@ impl Tx {
     }
 }
 
+/// Entries whose memory is kept.
+const SPARE: usize = 64;
+
 /// The table, with the registers around it.
 #[derive(Clone, Debug, Default)]
 pub struct TxTable {
-    live: BTreeMap<Key, Tx>,
+    /// Live transactions by the order in which they began; the place of one that is over is empty, or gone.
+    live: VecDeque<Option<Tx>>,
+    /// The first place's.
+    first: Key,
+    in_use: usize,
+    /// Some that are over: the next ones take the memory of their lists.
+    spare: Vec<Tx>,
     active: Vec<Option<Key>>,
     ids: Vec<u32>,
     next: Key,
@@ -86,20 +95,31 @@ impl TxTable {
     /// What is wrong with the table, if anything is.
     pub(super) fn unsound(&self) -> Option<&'static str> {
         let runs = |t: &Tx, key: Key| self.active[t.hw_thread.index()] == Some(key);
-        let mut live = self.live.iter();
-        let wrong = live.find(|(key, t)| t.order.is_none() != runs(t, **key));
+        let mut live = (self.first..)
+            .zip(&self.live)
+            .filter_map(|(key, t)| Some((key, t.as_ref()?)));
+        let wrong = live.find(|(key, t)| t.order.is_none() != runs(t, *key));
         let counts = |t: &Tx| t.durable <= t.blocks && t.early <= t.blocks;
-        let gone = self.active.iter().flatten().any(|key| !self.live.contains_key(key));
+        let gone = self.active.iter().flatten().any(|key| self.get(*key).is_none());
         match () {
             () if wrong.is_some() || gone => Some("which of them run"),
-            () if !self.live.values().all(counts) => Some("how many blocks of one are written"),
+            () if !self.all().all(counts) => Some("how many blocks of one are written"),
+            () if self.all().count() != self.in_use => Some("how many there are"),
             () if self.last_committed > self.orders => Some("the last that is committed"),
             () => None,
         }
     }
+    fn all(&self) -> impl Iterator<Item = &Tx> {
+        self.live.iter().flatten()
+    }
+    /// Where a transaction's place is or would be.
+    #[inline]
+    fn place(&self, key: Key) -> usize {
+        key.wrapping_sub(self.first) as usize
+    }
     /// Entries in use.
     pub fn in_use(&self) -> usize {
-        self.live.len()
+        self.in_use
     }
     /// Starts a transaction.
     pub fn begin(&mut self, hw_thread: HwThread) -> TxId {
@@ -107,25 +127,32 @@ impl TxTable {
         self.ids[hw_thread.index()] += 1;
         let id = TxId(self.ids[hw_thread.index()]);
         self.active[hw_thread.index()] = Some(self.next);
-        self.live.insert(
-            self.next,
-            Tx {
-                hw_thread,
-                id,
-                order: None,
-                doomed: false,
-                judged: false,
-                lines: Vec::new(),
-                blocks: 0,
-                early: 0,
-                durable: 0,
-                pairs: Vec::new(),
-                count: None,
-                carrier: Carrier::Tag,
-                count_durable: false,
-                records_durable: false,
-            },
-        );
+        let (mut lines, mut pairs) = (Vec::new(), Vec::new());
+        if let Some(spare) = self.spare.pop() {
+            (lines, pairs) = (spare.lines, spare.pairs);
+            lines.clear();
+            pairs.clear();
+        }
+        if self.live.is_empty() {
+            self.first = self.next;
+        }
+        self.in_use += 1;
+        self.live.push_back(Some(Tx {
+            hw_thread,
+            id,
+            order: None,
+            doomed: false,
+            judged: false,
+            lines,
+            blocks: 0,
+            early: 0,
+            durable: 0,
+            pairs,
+            count: None,
+            carrier: Carrier::Tag,
+            count_durable: false,
+            records_durable: false,
+        }));
         id
     }
     /// The running transaction of a hardware thread.
@@ -134,26 +161,29 @@ impl TxTable {
     }
     /// Whether the transaction runs.
     pub fn is_active(&self, key: Key) -> bool {
-        self.live.get(&key).is_some_and(|t| t.order.is_none())
+        self.get(key).is_some_and(|t| t.order.is_none())
     }
     /// The entry of a live transaction.
+    #[inline]
     pub fn get(&self, key: Key) -> Option<&Tx> {
-        self.live.get(&key)
+        self.live.get(self.place(key))?.as_ref()
     }
     /// The entry of a transaction, if it is live.
+    #[inline]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut Tx> {
-        self.live.get_mut(&key)
+        let place = self.place(key);
+        self.live.get_mut(place)?.as_mut()
     }
     /// The entry of a live transaction.
     ///
     /// # Panics
     /// When it is not live: callers hold keys of live transactions only.
     pub fn tx(&mut self, key: Key) -> &mut Tx {
-        self.live.get_mut(&key).expect("the transaction is live")
+        self.get_mut(key).expect("the transaction is live")
     }
     /// Position in commit order; `None` while running or when no longer live.
     pub fn order(&self, key: Key) -> Option<u64> {
-        self.live.get(&key).and_then(|t| t.order)
+        self.get(key).and_then(|t| t.order)
     }
     /// The running transaction commits: it gets the next position.
     pub fn commit(&mut self, key: Key) -> u64 {
@@ -171,30 +201,41 @@ impl TxTable {
     }
     /// The entry is free again.
     pub fn free(&mut self, key: Key) {
-        if let Some(tx) = self.live.remove(&key) {
-            let active = &mut self.active[tx.hw_thread.index()];
-            if *active == Some(key) {
-                *active = None;
-            }
+        let place = self.place(key);
+        let Some(tx) = self.live.get_mut(place).and_then(Option::take) else {
+            return;
+        };
+        self.in_use -= 1;
+        while self.live.front().is_some_and(Option::is_none) {
+            self.live.pop_front();
+            self.first += 1;
+        }
+        let active = &mut self.active[tx.hw_thread.index()];
+        if *active == Some(key) {
+            *active = None;
+        }
+        if self.spare.len() < SPARE {
+            self.spare.push(tx);
         }
     }
     /// Every running transaction that began after `key` is doomed; returns how many newly are.
     pub fn doom_after(&mut self, key: Key) -> u64 {
         let mut doomed = 0;
-        for (_, tx) in self.live.range_mut(key + 1..).filter(|(_, t)| t.order.is_none()) {
+        let later = (key + 1).saturating_sub(self.first) as usize;
+        for tx in self.live.iter_mut().skip(later).flatten().filter(|t| t.order.is_none()) {
             doomed += u64::from(!std::mem::replace(&mut tx.doomed, true));
         }
         doomed
     }
     /// First position that is still live, given that `window` lists what is committed and not retired, oldest first.
     pub fn first_live(&self) -> u64 {
-        let orders = self.live.values().filter_map(|t| t.order);
+        let orders = self.all().filter_map(|t| t.order);
         orders.min().unwrap_or(self.next_order())
     }
     /// How many leading transactions of a window are committed: all complete, and none has lost blocks to a successor
     /// that is not among them. The planted fault believes every pair.
     pub fn committed_prefix(&self, window: &[Key], believe_pairs: bool) -> usize {
-        let complete = |k: &Key| self.live.get(k).is_some_and(Tx::complete);
+        let complete = |k: &Key| self.get(*k).is_some_and(Tx::complete);
         let mut end = window.iter().take_while(|k| complete(k)).count();
         if believe_pairs {
             return end;
@@ -203,7 +244,7 @@ impl TxTable {
             let inside = |y: Key| window[..end].contains(&y);
             let torn = window[..end]
                 .iter()
-                .position(|k| self.live[k].pairs.iter().any(|p| !inside(p.0)));
+                .position(|k| self.get(*k).is_some_and(|t| t.pairs.iter().any(|p| !inside(p.0))));
             match torn {
                 Some(i) => end = i,
                 None => return end,

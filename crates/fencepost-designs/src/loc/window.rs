@@ -97,11 +97,13 @@ impl<S: Store> Engine<S> {
             return;
         };
         let Some(newest) = l.logged(last) else { return };
-        for v in l.chain.drain(..newest).collect::<Vec<_>>() {
+        for v in l.chain.drain(..newest) {
             if let Some((level, meta)) = v.frozen {
                 cx.drop_version(level, line, meta);
             }
-            self.discard(cx, &v);
+            if let Some(taken) = &v.captured {
+                self.store.discard(cx, taken);
+            }
         }
     }
 }

@@ -21,6 +21,8 @@ struct Transaction {
 #[derive(Default)]
 struct Thread {
     live: VecDeque<Transaction>,
+    /// One that is over: the next one takes the memory of its lists.
+    spare: Option<Transaction>,
     pending: Option<u32>,
 }
 
@@ -41,11 +43,18 @@ impl Journal {
     /// is not journalled.
     pub fn begin(&mut self, hw_thread: HwThread, tx: TxId, op: u32) {
         if tx != TxId(0) {
-            self.threads[hw_thread.index()].live.push_back(Transaction {
+            let thread = &mut self.threads[hw_thread.index()];
+            let (mut functional, mut performed) = (Vec::new(), Vec::new());
+            if let Some(spare) = thread.spare.take() {
+                (functional, performed) = (spare.functional, spare.performed);
+                functional.clear();
+                performed.clear();
+            }
+            thread.live.push_back(Transaction {
                 tx,
                 op,
-                functional: Vec::new(),
-                performed: Vec::new(),
+                functional,
+                performed,
             });
         }
     }
@@ -74,9 +83,9 @@ impl Journal {
     }
     /// Transactions of `hw_thread` up to and including `tx` can no longer be rolled back.
     pub fn retire(&mut self, hw_thread: HwThread, tx: TxId) {
-        let live = &mut self.threads[hw_thread.index()].live;
-        while live.front().is_some_and(|t| t.tx <= tx) {
-            live.pop_front();
+        let thread = &mut self.threads[hw_thread.index()];
+        while thread.live.front().is_some_and(|t| t.tx <= tx) {
+            thread.spare = thread.live.pop_front();
         }
     }
     /// Restores memory, functional and coherent, to before transaction `tx` of `hw_thread`; its thread must re-run from there.
