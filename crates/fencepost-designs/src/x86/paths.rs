@@ -265,11 +265,12 @@ impl Paths {
             "x86.entries-leave-at-once",
             "an entry stays until its time on the path has come"
         );
-        let stay = match at_once {
-            true => Ps::ZERO,
-            false => gap.max(self.params.drain_delay),
-        };
+        let stay = gap.max(self.params.drain_delay) * u64::from(!at_once);
         let c = &mut self.cores[core.index()];
+        // A timer is set for the oldest entry, and before that nothing goes.
+        if !c.refused && c.timer.is_some_and(|at| now < at) {
+            return;
+        }
         c.refused = false;
         while let Some(e) = c.wcb.next() {
             let ready = c.sent.map_or(e.since + stay, |t| (e.since + stay).max(t + gap));

@@ -1,8 +1,7 @@
 //! Who waits for entries of the write-combining buffers, and hears of it when they are sent or acknowledged: nobody else is asked.
 
-use fencepost_kernel::{CoreId, HwThread, LineAddr};
+use fencepost_kernel::{CoreId, HwThread, LineAddr, LineTable};
 use fencepost_machine::seam::{Cause, Cx, Gate};
-use rustc_hash::FxHashMap;
 
 /// Hardware threads, lines and requests that wait. Fences, and stores without an entry, are known to their core.
 #[derive(Clone, Debug)]
@@ -73,28 +72,27 @@ pub(super) fn kick_all(cx: &mut dyn Cx, waiting: &mut u64) {
     }
 }
 
-/// Lines of entries that are not sent, with their core (a line is in one buffer at a time until it is sent) and how many there are.
+/// Lines of entries that are not sent: how many there are, and their core (a line is in one buffer at a time until it is sent).
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unsent(FxHashMap<LineAddr, (CoreId, u32)>);
+pub(super) struct Unsent(LineTable<(u32, u8)>);
 impl Unsent {
     /// The core that has an entry for the line.
     #[inline]
     pub(super) fn core(&self, line: LineAddr) -> Option<CoreId> {
-        self.0.get(&line).map(|held| held.0)
+        match self.0.get(line) {
+            (0, _) => None,
+            (_, core) => Some(CoreId(core)),
+        }
     }
     /// One more entry.
     pub(super) fn add(&mut self, core: CoreId, line: LineAddr) {
-        let held = self.0.entry(line).or_insert((core, 0));
-        debug_assert!(held.0 == core, "a line is in one buffer at a time");
-        held.1 += 1;
+        let held = self.0.entry(line);
+        debug_assert!(held.0 == 0 || held.1 == core.0, "a line is in one buffer at a time");
+        *held = (held.0 + 1, core.0);
     }
     /// An entry was sent.
     pub(super) fn remove(&mut self, line: LineAddr) {
-        if let Some(held) = self.0.get_mut(&line) {
-            held.1 -= 1;
-            if held.1 == 0 {
-                self.0.remove(&line);
-            }
-        }
+        let held = self.0.entry(line);
+        held.0 = held.0.saturating_sub(1);
     }
 }
