@@ -92,6 +92,12 @@ impl<T: Slot> Ring<T> {
         debug_assert!(!self.is_empty());
         self.first += 1;
     }
+    /// Drops the entries before a position.
+    #[inline]
+    pub(crate) fn drop_before(&mut self, at: usize) {
+        debug_assert!(self.first <= at && at <= self.end);
+        self.first = at;
+    }
     /// Takes an entry out, which must exist. Older ones move up into its place.
     #[inline]
     pub(crate) fn take_out(&mut self, at: usize) {

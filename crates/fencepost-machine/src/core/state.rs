@@ -205,10 +205,13 @@ impl HardwareThread {
         }
         // Numbers ascend by at most one; only the pieces of a long compute share one. Most producers are young.
         let mut at = self.window.end().checked_sub(self.next_id.wrapping_sub(dep) as usize)?;
-        while self.window.get(at)?.id != dep {
-            at = at.checked_sub(1)?;
+        loop {
+            match self.window.get(at)?.id.wrapping_sub(dep) {
+                0 => return Some(at),
+                // At least so many entries lie between.
+                younger => at = at.checked_sub(younger as usize)?,
+            }
         }
-        Some(at)
     }
     /// The oldest instruction that has not committed.
     pub(crate) fn oldest(&self) -> Option<&Entry> {

@@ -25,7 +25,8 @@ impl Machine {
     #[inline(never)] // half of its steps report nothing
     fn memory_events(&mut self, side: Side) {
         let mut events = std::mem::take(&mut self.mem_events);
-        if side == Side::Pm {
+        // A report by itself is worked off before anyone could look.
+        if side == Side::Pm && events.len() > 1 {
             for e in &events {
                 if let MemEvent::Durable { write, .. } = e {
                     self.rest.sys.landing.push((write.line, write.data.words));

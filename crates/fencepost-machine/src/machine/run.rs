@@ -107,15 +107,19 @@ impl Machine {
         let mut events = Count::default();
         let (mut drained, mut end) = (false, None);
         let mut progress = Progress::default();
+        // With so many unfinished threads there is more to do between events: always, if the run is watched.
+        let busy_between = if self.watch.is_some() { usize::MAX } else { 0 };
         loop {
-            if self.watch.is_some() {
-                self.look_around(events.all())?;
-            }
-            if self.rest.sys.unfinished == 0 && self.network_finished() {
-                end.get_or_insert_with(|| self.threads.iter().filter_map(|h| h.finished).max().unwrap_or_default());
-                let (design, mut cx) = self.rest.ask();
-                drained = design.drain(&mut cx);
-                self.after();
+            if self.rest.sys.unfinished <= busy_between {
+                if self.watch.is_some() {
+                    self.look_around(events.all())?;
+                }
+                if self.rest.sys.unfinished == 0 && self.network_finished() {
+                    end.get_or_insert_with(|| self.threads.iter().filter_map(|h| h.finished).max().unwrap_or_default());
+                    let (design, mut cx) = self.rest.ask();
+                    drained = design.drain(&mut cx);
+                    self.after();
+                }
             }
             let Some((now, event)) = self.rest.sys.events.pop() else {
                 break;

@@ -33,6 +33,8 @@ pub(super) struct Queue {
     epochs: VecDeque<EpochState>,
     /// The epoch whose writes may issue.
     pub issuing: Option<Epoch>,
+    /// With ordered issue: nothing has changed on which that depends.
+    settled: bool,
 }
 
 impl Queue {
@@ -48,6 +50,7 @@ impl Queue {
             open_used: false,
             epochs: VecDeque::with_capacity(usize::from(capacity)),
             issuing: None,
+            settled: false,
         }
     }
     /// Closes the open epoch if any write joined it; the epoch now open.
@@ -67,6 +70,7 @@ impl Queue {
             self.open = epoch;
             self.open_used = true;
         }
+        self.settled &= self.issuing.is_some_and(|issuing| issuing <= epoch);
         let at = self.place(epoch);
         match self.epochs.get_mut(at).filter(|e| e.epoch == epoch) {
             Some(e) => {
@@ -109,6 +113,8 @@ impl Queue {
     pub(super) fn issued(&mut self, epoch: Option<Epoch>) {
         if let Some(e) = self.state(epoch) {
             e.unissued -= 1;
+            let last = e.unissued == 0;
+            self.settled &= !last;
         }
     }
     /// A write of this epoch is durable, or was merged into another, `unissued` if it never was issued itself.
@@ -116,6 +122,8 @@ impl Queue {
         if let Some(e) = self.state(epoch) {
             e.pending -= 1;
             e.unissued -= u32::from(unissued);
+            let last = unissued && e.unissued == 0;
+            self.settled &= !last;
         }
         while self.epochs.front().is_some_and(|e| e.pending == 0) {
             self.epochs.pop_front();
@@ -128,7 +136,15 @@ impl Queue {
     }
     /// Works out whose turn it is: the oldest epoch or, with ordered issue, the oldest with unissued writes. Where that changed, the
     /// banks of the epochs concerned: no other bank's writes gain or lose their turn.
+    #[inline]
     pub(super) fn find_issuing(&mut self, ordered_issue: bool) -> Option<u64> {
+        if self.settled {
+            return None;
+        }
+        self.settled = ordered_issue;
+        self.look_for_issuing(ordered_issue)
+    }
+    fn look_for_issuing(&mut self, ordered_issue: bool) -> Option<u64> {
         let oldest = match ordered_issue {
             true => self.epochs.iter().find(|e| e.unissued > 0),
             false => self.epochs.front(),
