@@ -132,17 +132,10 @@ impl<R: PersistOrder> Design for PersistBuffer<R> {
             false => Gate::Go,
         }
     }
-    fn performed(
-        &mut self,
-        cx: &mut dyn Cx,
-        hw_thread: HwThread,
-        line: LineAddr,
-        a: Access,
-        now: &LineData,
-        _: &mut u32,
-    ) {
+    fn performed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, a: Access, _: &mut u32) {
         if a == Access::Store && line.is_persistent() {
-            self.append(cx, hw_thread, line, *now);
+            let now = cx.coherent(line);
+            self.append(cx, hw_thread, line, now);
         }
     }
     fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {

@@ -22,8 +22,8 @@ pub struct PersistPath {
     asked: bool,
     /// Queues that have refused a write and have had no free entry since: a bit each.
     refused: u64,
-    /// Writes handed to the controller and not durable, oldest first.
-    outstanding: VecDeque<WriteId>,
+    /// Writes handed to the controller, oldest first, and whether each is durable; the oldest and the newest are not.
+    outstanding: VecDeque<(WriteId, bool)>,
 }
 /// Notes which write an entry of a buffer became.
 pub fn note_sent(cx: &mut dyn Cx, (buffer, entry): (u8, u64), id: WriteId) {
@@ -49,6 +49,11 @@ impl PersistPath {
             cx.timer(self.free.max(cx.now() + self.slot), tag);
         }
     }
+    /// Whether a slot was asked for and has not come.
+    #[inline]
+    pub fn is_asked(&self) -> bool {
+        self.asked
+    }
     /// The slot came.
     pub fn slot_came(&mut self) {
         self.asked = false;
@@ -62,7 +67,7 @@ impl PersistPath {
         let delay = self.latency;
         match cx.write(Write { delay, ..write }) {
             Ok(id) => {
-                self.outstanding.push_back(id);
+                self.outstanding.push_back((id, false));
                 Some(id)
             }
             Err(_) => {
@@ -85,12 +90,27 @@ impl PersistPath {
     }
     /// A write became durable: whether it came over this path.
     pub fn durable(&mut self, id: WriteId) -> bool {
-        let found = self.outstanding.binary_search(&id);
-        found.map(|i| self.outstanding.remove(i)).is_ok()
+        let oldest = self.outstanding.front().is_some_and(|o| o.0 == id);
+        let at = if oldest {
+            Ok(0)
+        } else {
+            self.outstanding.binary_search_by_key(&id, |o| o.0)
+        };
+        let Ok(at) = at else { return false };
+        if std::mem::replace(&mut self.outstanding[at].1, true) {
+            return false;
+        }
+        while self.outstanding.front().is_some_and(|o| o.1) {
+            self.outstanding.pop_front();
+        }
+        while self.outstanding.back().is_some_and(|o| o.1) {
+            self.outstanding.pop_back();
+        }
+        true
     }
     /// The oldest and the newest write that are not durable.
     pub fn outstanding(&self) -> Option<(WriteId, WriteId)> {
-        Some((*self.outstanding.front()?, *self.outstanding.back()?))
+        Some((self.outstanding.front()?.0, self.outstanding.back()?.0))
     }
 }
 

@@ -48,6 +48,8 @@ pub struct BroiEntry {
     pub next_banks: BankSet,
     /// Requests of the SubReady-SET that have not left it.
     pub ready_size: u32,
+    /// Requests of the SubReady-SET that were not put out.
+    waiting: u32,
     leaves: LeavesSet,
     fault: BroiFault,
 }
@@ -63,6 +65,7 @@ impl BroiEntry {
             ready_banks: BankSet::default(),
             next_banks: BankSet::default(),
             ready_size: 0,
+            waiting: 0,
             leaves,
             fault: fault.or_planted(),
         }
@@ -142,6 +145,14 @@ impl BroiEntry {
         };
         candidates.iter().filter(|u| u.scheduled.is_none())
     }
+    /// Whether the scheduler may put any out.
+    #[inline]
+    pub fn has_candidates(&self) -> bool {
+        match self.fault {
+            BroiFault::SchedulerIgnoresSets => self.candidates().next().is_some(),
+            _ => self.waiting > 0,
+        }
+    }
     /// Whether the scheduler may choose a request.
     #[inline]
     pub fn is_ready(&self, id: WriteId) -> bool {
@@ -185,13 +196,19 @@ impl BroiEntry {
         if let Some(unit) = self.units.iter_mut().find(|u| u.id == id) {
             unit.scheduled = Some(place);
         }
-        self.look(now);
+        match self.leaves {
+            LeavesSet::Complete => self.look_who_waits(now),
+            LeavesSet::Scheduled => self.look(now),
+        }
     }
     /// A request's data goes to the medium.
     pub fn issued(&mut self, now: Ps, id: WriteId) {
         if let Some(unit) = self.units.iter_mut().find(|u| u.id == id) {
             unit.issued = true;
-            unit.scheduled.get_or_insert(0);
+            if unit.scheduled.is_some() {
+                return;
+            }
+            unit.scheduled = Some(0);
         }
         self.look(now);
     }
@@ -224,7 +241,6 @@ impl BroiEntry {
         let leaves = self.leaves;
         let stays = move |u: &&Unit| leaves == LeavesSet::Complete || u.scheduled.is_none();
         let (ready, next) = (self.set(0), self.set(1));
-        let waits = self.units[ready.clone()].iter().any(|u| u.scheduled.is_none());
         for unit in self.units[ready].iter().filter(stays) {
             self.ready_banks.insert(unit.bank);
             self.ready_size += 1;
@@ -232,7 +248,13 @@ impl BroiEntry {
         for unit in self.units[next].iter().filter(stays) {
             self.next_banks.insert(unit.bank);
         }
-        self.blocked_since = waits.then(|| self.blocked_since.unwrap_or(now));
+        self.look_who_waits(now);
+    }
+    /// Works out anew how many requests of the first set were not put out, and since when there are any.
+    fn look_who_waits(&mut self, now: Ps) {
+        let waiting = self.sub_ready().iter().filter(|u| u.scheduled.is_none()).count();
+        self.waiting = waiting as u32;
+        self.blocked_since = (waiting > 0).then(|| self.blocked_since.unwrap_or(now));
     }
 }
 

@@ -9,9 +9,11 @@ use fencepost_machine::seam::{Cx, Write, WriteId};
 
 impl Broi {
     /// Asks for a slot on the path, if something can be sent and none was asked for.
+    #[inline]
     pub(super) fn schedule(&mut self, cx: &mut dyn Cx) {
-        let ready = self.ready();
-        self.front.ask_for_slot(cx, ready);
+        if !self.front.path.is_asked() && self.ready() != 0 {
+            self.front.ask_for_slot(cx);
+        }
     }
     /// A slot of the path: one entry is sent.
     pub(super) fn slot(&mut self, cx: &mut dyn Cx) {

@@ -200,20 +200,11 @@ impl Design for Broi {
         self.schedule(cx);
         gate
     }
-    fn performed(
-        &mut self,
-        cx: &mut dyn Cx,
-        hw_thread: HwThread,
-        line: LineAddr,
-        a: Access,
-        now: &LineData,
-        _: &mut u32,
-    ) {
+    fn performed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, a: Access, _: &mut u32) {
         if self.front.ports.share_caches() {
             self.ask_siblings(cx, hw_thread, line, a);
         }
-        self.front.performed(cx, hw_thread, line, a, now, Epoch::default());
-        if a == Access::Store {
+        if self.front.performed(cx, hw_thread, line, a, Epoch::default()) {
             self.schedule(cx);
         }
     }

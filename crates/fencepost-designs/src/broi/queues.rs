@@ -25,6 +25,8 @@ pub struct Tally {
 pub struct BroiQueues {
     /// Entries of threads, then those of network channels.
     pub entries: Vec<BroiEntry>,
+    /// Entries of which the scheduler may put a request out, a bit each.
+    open: u64,
     /// How many belong to threads.
     pub local: usize,
     /// Requests of threads that arrived and are not complete.
@@ -47,6 +49,7 @@ impl BroiQueues {
         let entries = local + usize::from(params.remote_channels);
         BroiQueues {
             entries: (0..entries).map(|_| BroiEntry::new(fault, params.leaves)).collect(),
+            open: 0,
             local,
             local_requests: 0,
             registers: [params.barriers, params.remote_barriers],
@@ -72,6 +75,10 @@ impl BroiQueues {
         }
         // Where a unit is free before its request is stored, entries do not say how many are not.
         let held = self.entries[..self.local].iter().map(BroiEntry::len).sum::<usize>();
+        let open = (0..).zip(&self.entries).filter(|(_, e)| e.has_candidates());
+        if open.fold(0, |open, (i, _)| open | 1 << i) != self.open {
+            return Some("the note of entries with requests that may go".to_owned());
+        }
         let counted = self.release == Release::Drain || held == self.local_requests as usize;
         let mut at_bank = vec![0; self.at_bank.len()];
         let ready = self.entries.iter().flat_map(BroiEntry::counted_banks);
@@ -95,16 +102,35 @@ impl BroiQueues {
         if bounded && (entry.barriers() > usize::from(registers) || entry.len() > usize::from(self.units)) {
             self.tally.overfull.set(Some(at));
         }
+        self.look(at);
         (at, change)
+    }
+    /// Entries of which the scheduler may put a request out, a bit each.
+    #[inline]
+    pub fn open(&self) -> u64 {
+        self.open
+    }
+    /// An entry changed.
+    #[inline]
+    fn look(&mut self, entry: usize) {
+        let open = u64::from(self.entries[entry].has_candidates());
+        self.open = self.open & !(1 << entry) | open << entry;
+    }
+    /// A request of an entry is put out, as number `place` of all.
+    pub fn schedule(&mut self, now: Ps, entry: usize, id: WriteId, place: u64) {
+        self.entries[entry].schedule(now, id, place);
+        self.look(entry);
     }
     /// A write's data goes to the medium.
     pub fn issued(&mut self, now: Ps, id: WriteId, write: &Write) -> (usize, Change) {
         let at = usize::from(write.queue);
         self.entries[at].issued(now, id);
-        match self.release {
-            Release::Media => (at, Change::Same),
-            Release::Drain => (at, self.entries[at].completed(now, id)),
-        }
+        let change = match self.release {
+            Release::Media => Change::Same,
+            Release::Drain => self.entries[at].completed(now, id),
+        };
+        self.look(at);
+        (at, change)
     }
     /// The medium has stored a write.
     pub fn stored(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) -> (usize, Change) {
@@ -113,10 +139,12 @@ impl BroiQueues {
         if let Some(ready) = self.at_bank.get_mut(usize::from(bank)) {
             *ready = ready.saturating_sub(1);
         }
-        match self.release {
-            Release::Media => (at, self.entries[at].completed(now, id)),
-            Release::Drain => (at, Change::Same),
-        }
+        let change = match self.release {
+            Release::Media => self.entries[at].completed(now, id),
+            Release::Drain => Change::Same,
+        };
+        self.look(at);
+        (at, change)
     }
     /// Counts the request of a remote entry that is held back now, once.
     pub fn count_held(&self, entry: usize) {

@@ -1,7 +1,8 @@
 //! The BLP-aware scheduler of BROI (paper: IV-D).
 
+use super::banks::BankSet;
 use super::entry::Change;
-use super::hand_over::{ControllerQueue, hand_over};
+use super::hand_over::{ControllerQueue, Put, hand_over};
 use super::params::{BarrierScope, BroiParams, HandOver, ReadyOver};
 use super::priority::Priorities;
 use super::queues::{BroiQueues, Tally};
@@ -9,6 +10,7 @@ use fencepost_kernel::decision;
 use fencepost_kernel::{Ps, planted};
 use fencepost_machine::memory::{Choice, FrFcfs, Handle, OpenRow, Scheduler, Waiting};
 use fencepost_machine::seam::{Write, WriteId};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Classes of requests, in the order in which they go: remote ones that were blocked for too long, local ones, remote ones.
@@ -39,6 +41,10 @@ pub struct BroiScheduler {
     barrier: bool,
     /// The best ready requests of the bank in question.
     candidates: Vec<Candidate>,
+    /// The Sch-SET that is put out.
+    set: Vec<Put>,
+    /// With [`HandOver::Queue`]: banks for which a request was put out that the channel has not been told of.
+    concerned: BankSet,
 }
 
 impl BroiScheduler {
@@ -54,6 +60,8 @@ impl BroiScheduler {
             in_medium: 0,
             barrier: false,
             candidates: Vec::with_capacity(64),
+            set: Vec::with_capacity(64),
+            concerned: BankSet::default(),
         }
     }
     /// The queues, for tests and explanations.
@@ -116,7 +124,7 @@ impl BroiScheduler {
         }
     }
     /// What changed: the sets, and with `Change::NextSet` a barrier was passed.
-    fn changed(&mut self, now: Ps, entry: usize, change: Change) {
+    fn changed(&mut self, now: Ps, (entry, change): (usize, Change)) {
         self.current = false;
         self.settled = now;
         if change == Change::NextSet && self.params.barrier == BarrierScope::All {
@@ -134,31 +142,47 @@ impl BroiScheduler {
         let mut last = LOCAL;
         let mut free = u32::from(self.params.queue) - self.controller.used;
         while free > 0 && self.has_candidates() {
-            self.work_out_priorities();
+            let open = self.queues.open();
+            let compete = open & (open - 1) != 0;
+            if compete {
+                self.work_out_priorities();
+            }
+            let mut set = std::mem::take(&mut self.set);
             let class = |entry| self.class(now, entry).filter(|class| *class <= last);
-            let of = |entry| class(entry).map(|class| (class, self.preference(entry)));
+            let preference = |entry| if compete { self.preference(entry) } else { 0 };
+            let of = |entry| class(entry).map(|class| (class, preference(entry)));
             let waits = |id| self.controller.waits_for_its_line(id);
-            let set = hand_over(&self.queues.entries, free as usize, of, waits);
+            hand_over(&mut set, &self.queues.entries, (open, free as usize), of, waits);
+            let stops = set.is_empty() && last == REMOTE;
             if set.is_empty() {
-                if last == REMOTE {
-                    break;
-                }
                 last = REMOTE;
-                continue;
+            } else {
+                free -= set.len() as u32;
+                self.current = false;
             }
-            free -= set.len() as u32;
-            for (entry, id) in set {
+            for put in &set {
                 let place = self.controller.take();
-                self.queues.entries[entry].schedule(now, id, place);
+                self.queues.schedule(now, put.entry, put.id(), place);
+                self.concerned.insert(put.bank);
             }
-            self.current = false;
+            self.set = set;
+            if stops {
+                break;
+            }
         }
         self.settled = self.starves(now).unwrap_or(Ps(u64::MAX));
     }
     /// Whether any request might be put out, were it not for its class.
     fn has_candidates(&self) -> bool {
-        let mut all = self.queues.entries.iter().flat_map(|e| e.candidates());
-        all.any(|unit| !self.controller.waits_for_its_line(unit.id))
+        let mut open = self.queues.open();
+        while open != 0 {
+            let entry = &self.queues.entries[open.trailing_zeros() as usize];
+            if entry.candidates().any(|u| !self.controller.waits_for_its_line(u.id)) {
+                return true;
+            }
+            open &= open - 1;
+        }
+        false
     }
     /// When the next remote entry will have been blocked for too long.
     fn starves(&self, now: Ps) -> Option<Ps> {
@@ -239,6 +263,14 @@ impl Scheduler for BroiScheduler {
             HandOver::Queue => self.serve(now, open, waiting),
         }
     }
+    /// A request stays where it was put out, and so does its place.
+    fn concerned(&mut self, now: Ps, banks: Range<u16>) -> u64 {
+        if self.params.hand_over == HandOver::Bank || self.params.barrier == BarrierScope::All {
+            return u64::MAX;
+        }
+        self.fill_queue(now);
+        self.concerned.take(banks)
+    }
     fn unsound(&self) -> Option<String> {
         self.queues.unsound()
     }
@@ -247,19 +279,19 @@ impl Scheduler for BroiScheduler {
         if self.params.hand_over == HandOver::Queue {
             self.controller.arrived(id, write.line);
         }
-        self.changed(now, entry, Change::Same);
+        self.changed(now, (entry, Change::Same));
     }
     fn issued(&mut self, now: Ps, _: u16, id: WriteId, write: &Write) {
         self.in_medium += 1;
         self.controller.issued(id);
-        let (entry, change) = self.queues.issued(now, id, write);
-        self.changed(now, entry, change);
+        let changed = self.queues.issued(now, id, write);
+        self.changed(now, changed);
     }
     fn stored(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) {
         self.in_medium -= 1;
         self.controller.left();
-        let (entry, change) = self.queues.stored(now, bank, id, write);
-        self.changed(now, entry, change);
+        let changed = self.queues.stored(now, bank, id, write);
+        self.changed(now, changed);
     }
     fn delay(&self) -> Ps {
         self.params.scheduling

@@ -3,7 +3,7 @@
 mod sound;
 
 use super::deps::{Deps, Seq};
-use super::filter::{AccessSets, Probe};
+use super::filter::{AccessSets, Probe, Seen};
 use super::port::PortId;
 use super::summary::low;
 use fencepost_kernel::decision;
@@ -84,8 +84,10 @@ pub struct PersistBuffer {
     /// Read and write sets, one pair per FENCE slot.
     pub sets: Vec<AccessSets>,
     free_sets: Vec<usize>,
-    /// The sets of the newest FENCE.
-    newest_sets: Option<usize>,
+    /// The sets of the newest FENCE, while it is in the buffer.
+    pub(super) newest_sets: Option<usize>,
+    /// Accesses that need not be recorded again, until other sets record.
+    pub(super) seen: Seen,
     /// Entries ever appended.
     pub appended: u64,
     /// How many persists it holds of lines with the same low address bits: most questions about a line end here.
@@ -109,6 +111,7 @@ impl PersistBuffer {
             sets: vec![empty.clone(); usize::from(fences)],
             free_sets: (0..usize::from(fences)).rev().collect(),
             newest_sets: None,
+            seen: Seen::NOTHING,
             appended: 0,
             held: [0; 64],
             names: 0,
@@ -145,6 +148,7 @@ impl PersistBuffer {
         let sets = self.free_sets.pop()?;
         self.sets[sets].clear();
         self.newest_sets = Some(sets);
+        self.seen = Seen::NOTHING;
         self.inherited.recording = false;
         Some(self.push(Kind::Fence { sets }, since))
     }
@@ -204,10 +208,6 @@ impl PersistBuffer {
         if !later {
             self.names &= !(1 << owner.0);
         }
-    }
-    /// The sets of the newest FENCE in the buffer.
-    pub fn newest_fence(&mut self) -> Option<&mut AccessSets> {
-        self.newest_sets.map(|s| &mut self.sets[s])
     }
     /// The entry that holds or last held the newest bytes of a line here, not yet replaced by a store.
     pub fn current(&mut self, line: LineAddr) -> Option<(Seq, &mut Newness)> {

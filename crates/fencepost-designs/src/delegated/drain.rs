@@ -31,9 +31,11 @@ impl Delegated {
         self.params.epoch_rule == EpochRule::Gather && !cx.durable_on_accept()
     }
     /// Asks for a slot on the path, if something can drain and none was asked for.
+    #[inline]
     pub(super) fn schedule(&mut self, cx: &mut dyn Cx) {
-        let ready = self.ready(self.gathers(cx));
-        self.front.ask_for_slot(cx, ready);
+        if !self.front.path.is_asked() && self.ready(self.gathers(cx)) != 0 {
+            self.front.ask_for_slot(cx);
+        }
     }
     /// A slot of the path: one entry drains.
     pub(super) fn slot(&mut self, cx: &mut dyn Cx) {

@@ -26,46 +26,96 @@ impl From<LineAddr> for Probe {
     }
 }
 
+/// Size of a filter, and how many bits of it a line sets.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Shape {
+    bits: u64,
+    hashes: u8,
+}
+impl Shape {
+    /// Of `bytes` (rounded up to 8) with `hashes` bits set per line.
+    fn new(bytes: u16, hashes: u8) -> Shape {
+        Shape {
+            bits: u64::from(bytes.div_ceil(8).max(1)) * 64,
+            hashes: hashes.max(1),
+        }
+    }
+    fn words(self) -> usize {
+        self.bits as usize / 64
+    }
+    /// A position within the filter from one half of a mixed address.
+    #[inline(always)]
+    fn position(self, hash: u64) -> usize {
+        (((hash >> 32) * self.bits) >> 32) as usize
+    }
+    /// The first two positions of a line, or its only one twice.
+    #[inline(always)]
+    fn first_two(self, probe: Probe) -> [usize; 2] {
+        let [first, second] = probe.hashes;
+        let second = if self.hashes == 1 { first } else { second };
+        [self.position(first), self.position(second)]
+    }
+    /// Whether `holds` is true of each position of a line; asked until one is not.
+    #[inline(always)]
+    fn all(self, probe: Probe, mut holds: impl FnMut(usize) -> bool) -> bool {
+        let first_two = self.first_two(probe).into_iter().all(&mut holds);
+        first_two && (self.hashes <= 2 || self.others(probe, holds))
+    }
+    /// The same of the positions behind the first two.
+    #[inline(never)] // few filters have them
+    fn others(self, probe: Probe, mut holds: impl FnMut(usize) -> bool) -> bool {
+        let hashes = std::iter::successors(Some(mix(probe.hashes[1])), |h| Some(mix(*h)));
+        let mut others = hashes.take(usize::from(self.hashes) - 2);
+        others.all(|h| holds(self.position(h)))
+    }
+}
+
 /// A set of lines that may claim to hold a line it does not hold, never the reverse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bloom {
     words: Vec<u64>,
-    hashes: u8,
+    shape: Shape,
 }
 impl Bloom {
     /// An empty filter of `bytes` (rounded up to 8) with `hashes` bits set per line.
     pub fn new(bytes: u16, hashes: u8) -> Bloom {
+        let shape = Shape::new(bytes, hashes);
         Bloom {
-            words: vec![0; usize::from(bytes.div_ceil(8)).max(1)],
-            hashes: hashes.max(1),
+            words: vec![0; shape.words()],
+            shape,
         }
-    }
-    /// The bits of a line: position within the filter from one half of a mixed address each.
-    #[inline]
-    fn bits(&self, probe: Probe) -> impl Iterator<Item = (usize, u64)> + use<> {
-        let size = (self.words.len() * 64) as u64;
-        let [mut h, second] = probe.hashes;
-        (0..self.hashes).map(move |i| {
-            match i {
-                0 => {}
-                1 => h = second,
-                _ => h = mix(h),
-            }
-            let bit = ((h >> 32) * size) >> 32;
-            ((bit / 64) as usize, 1 << (bit % 64))
-        })
     }
     /// Adds a line.
     #[inline]
     pub fn insert(&mut self, line: impl Into<Probe>) {
-        for (w, b) in self.bits(line.into()) {
-            self.words[w] |= b;
+        self.insert_at(line.into(), |_| {});
+    }
+    /// The same; `new` hears of the positions that were free.
+    #[inline(always)]
+    fn insert_at(&mut self, probe: Probe, mut new: impl FnMut(usize)) {
+        for position in self.shape.first_two(probe) {
+            self.add(position, &mut new);
+        }
+        if self.shape.hashes > 2 {
+            self.shape.others(probe, |position| {
+                self.add(position, &mut new);
+                true
+            });
+        }
+    }
+    #[inline(always)]
+    fn add(&mut self, position: usize, new: &mut impl FnMut(usize)) {
+        let (word, bit) = (&mut self.words[position / 64], 1 << (position % 64));
+        if *word & bit == 0 {
+            *word |= bit;
+            new(position);
         }
     }
     /// Whether the line may be in the set.
     #[inline]
     pub fn may_hold(&self, line: impl Into<Probe>) -> bool {
-        self.bits(line.into()).all(|(w, b)| self.words[w] & b != 0)
+        let words = &self.words[..];
+        self.shape.all(line.into(), |p| words[p / 64] >> (p % 64) & 1 == 1)
     }
     /// Empties the set.
     pub fn clear(&mut self) {
@@ -76,6 +126,21 @@ impl Bloom {
         for (w, o) in self.words.iter_mut().zip(&other.words) {
             *w |= o;
         }
+    }
+}
+
+/// Accesses that are in all sets that record now, so that they need not be recorded again: some of the newest ones.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Seen([u64; 16]);
+impl Seen {
+    /// None.
+    pub(super) const NOTHING: Seen = Seen([u64::MAX; 16]);
+
+    /// Whether an access is among them; it is from now on.
+    #[inline(always)]
+    pub(super) fn again(&mut self, line: LineAddr, is_store: bool) -> bool {
+        let access = line.0 << 1 | u64::from(is_store);
+        std::mem::replace(&mut self.0[access as usize % 16], access) == access
     }
 }
 
@@ -103,23 +168,21 @@ impl AccessSets {
     pub fn record(&mut self, line: impl Into<Probe>, is_store: bool) {
         self.record_at(line.into(), is_store, |_| {});
     }
-    /// The same; `at` hears of the positions of the line in either filter.
-    #[inline]
-    pub fn record_at(&mut self, probe: Probe, is_store: bool, mut at: impl FnMut(usize)) {
-        let forgotten = self.forgetful && *self.forgotten.get_or_insert(probe.line) == probe.line;
-        let filter = if is_store { &mut self.writes } else { &mut self.reads };
-        for (word, bit) in filter.bits(probe) {
-            if !forgotten {
-                filter.words[word] |= bit;
-            }
-            at(word * 64 + bit.trailing_zeros() as usize);
+    /// The same; `new` hears of the positions of the line that the filter did not have.
+    #[inline(always)]
+    pub fn record_at(&mut self, probe: Probe, is_store: bool, new: impl FnMut(usize)) {
+        if self.forgetful && *self.forgotten.get_or_insert(probe.line) == probe.line {
+            return;
+        }
+        match is_store {
+            true => self.writes.insert_at(probe, new),
+            false => self.reads.insert_at(probe, new),
         }
     }
-    /// Positions of a line in each of the two filters.
+    /// Whether `holds` is true of each position of a line, in either filter; asked until one is not.
     #[inline]
-    pub fn positions(&self, probe: Probe) -> impl Iterator<Item = usize> + use<> {
-        let bits = self.reads.bits(probe);
-        bits.map(|(word, bit)| word * 64 + bit.trailing_zeros() as usize)
+    pub fn all_positions(&self, probe: Probe, holds: impl FnMut(usize) -> bool) -> bool {
+        self.reads.shape.all(probe, holds)
     }
     /// The positions that either filter has, a bit each.
     pub fn words(&self) -> impl Iterator<Item = u64> + '_ {

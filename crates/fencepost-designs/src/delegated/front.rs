@@ -37,9 +37,11 @@ pub struct Front {
     pub(super) regions: VecDeque<Region>,
     pub(super) latency: Ps,
     /// Why each buffer keeps its threads from their L1, if it does.
-    blocked: Vec<Option<Cause>>,
-    entries: usize,
-    fences: usize,
+    pub(super) blocked: Vec<Option<Cause>>,
+    /// Entries and FENCE slots in use, of each buffer or, at the first of those that share them, of all together.
+    pub(super) used: Vec<[usize; 2]>,
+    pub(super) entries: usize,
+    pub(super) fences: usize,
     arbitration: Arbitration,
     /// Buffer that drained last, for taking turns.
     last: usize,
@@ -57,6 +59,7 @@ impl Front {
             regions: VecDeque::new(),
             latency: params.path_latency,
             blocked: vec![None; ports.count()],
+            used: vec![[0; 2]; ports.count()],
             entries: usize::from(params.entries),
             fences: usize::from(params.fences),
             arbitration: params.arbitration,
@@ -69,28 +72,10 @@ impl Front {
     /// Why a buffer can take no more, if it cannot.
     #[inline]
     pub fn full(&self, port: PortId) -> Option<Cause> {
-        if self.ports.pooled {
-            return self.pool_full(port);
-        }
-        match &self.tracker.ports[port.index()] {
-            p if p.entries.len() >= self.entries => Some(Cause::PersistBufferFull),
-            p if p.free_fences() == 0 => Some(Cause::FenceSlots),
+        match self.used[self.ports.first_of_pool(port).index()] {
+            [entries, _] if entries >= self.entries => Some(Cause::PersistBufferFull),
+            [_, fences] if fences >= self.fences => Some(Cause::FenceSlots),
             _ => None,
-        }
-    }
-    /// The same of a buffer whose entries and FENCE slots several threads share.
-    #[inline(never)] // few machines have such
-    fn pool_full(&self, port: PortId) -> Option<Cause> {
-        let (mut entries, mut fences) = (0, 0);
-        for p in self.ports.pool(port) {
-            let buffer = &self.tracker.ports[p.index()];
-            entries += buffer.entries.len();
-            fences += self.fences - buffer.free_fences();
-        }
-        match () {
-            () if entries >= self.entries => Some(Cause::PersistBufferFull),
-            () if fences >= self.fences => Some(Cause::FenceSlots),
-            () => None,
         }
     }
     /// Blocks or unblocks the L1 for the buffer's threads as its filling says.
@@ -101,8 +86,8 @@ impl Front {
         let blocks =
             cause.is_some() && !planted!("delegated.full-buffer-passes", "a full persist buffer blocks the L1");
         let cause = cause.filter(|_| blocks);
-        for port in self.ports.pool(port) {
-            if self.blocked[port.index()] != cause {
+        if self.blocked[port.index()] != cause {
+            for port in self.ports.pool(port) {
                 self.block(cx, port, cause);
             }
         }
@@ -123,14 +108,23 @@ impl Front {
 
     // ---- appending
 
-    fn append_persist(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, active: Epoch) {
+    /// Returns whether there is another entry.
+    #[inline]
+    fn append_persist(
+        &mut self,
+        cx: &mut dyn Cx,
+        hw_thread: HwThread,
+        line: LineAddr,
+        data: &LineData,
+        active: Epoch,
+    ) -> bool {
         let port = self.ports.of(hw_thread);
         if self.full(port).is_some() {
             cx.count(OVERFLOWS, 1);
         }
-        self.persist(cx, Some(hw_thread), port, line, data, active);
+        self.persist(cx, Some(hw_thread), port, line, data, active)
     }
-    /// A line enters a buffer that is not full; `hw_thread` is `None` for what a network brought.
+    /// A line enters a buffer that is not full; `hw_thread` is `None` for what a network brought. Returns whether there is another entry.
     pub fn persist(
         &mut self,
         cx: &mut dyn Cx,
@@ -139,18 +133,26 @@ impl Front {
         line: LineAddr,
         data: &LineData,
         active: Epoch,
-    ) {
-        match self.tracker.persist(hw_thread, port, line, data, (cx.now(), active)) {
+    ) -> bool {
+        let stored = self.tracker.persist(hw_thread, port, line, data, (cx.now(), active));
+        match stored {
             Stored::Coalesced => cx.count(COALESCED, 1),
             Stored::Appended(_) => {
+                self.used[self.ports.first_of_pool(port).index()][0] += 1;
                 cx.count(PERSISTS, 1);
-                cx.count(DEPENDENT, u64::from(self.tracker.newest_depends(port)));
+                if self.tracker.newest_depends(port) {
+                    cx.count(DEPENDENT, 1);
+                }
             }
         }
         if cx.keeps_account() {
             self.note_newest(cx, port);
         }
-        self.update_block(cx, port);
+        let another = stored != Stored::Coalesced;
+        if another {
+            self.update_block(cx, port);
+        }
+        another
     }
     /// Notes the newest entry of a buffer, and what it waits for.
     fn note_newest(&self, cx: &mut dyn Cx, port: PortId) {
@@ -170,7 +172,11 @@ impl Front {
     }
     /// The oldest entry of a buffer leaves it; see [`Tracker::drop_head`].
     pub fn drop_head(&mut self, cx: &mut dyn Cx, port: PortId, raise: Option<(Epoch, Epoch)>) {
-        self.tracker.drop_head(port, raise);
+        if let Some(kind) = self.tracker.drop_head(port, raise) {
+            let used = &mut self.used[self.ports.first_of_pool(port).index()];
+            used[0] -= 1;
+            used[1] -= usize::from(matches!(kind, Kind::Fence { .. }));
+        }
         let (buffer, entry) = (port.0, self.tracker.drained[port.index()]);
         cx.note(LedgerKind::Left { buffer, entry });
     }
@@ -180,6 +186,8 @@ impl Front {
             return Err(cause);
         }
         let seq = self.tracker.fence(port, cx.now()).ok_or(Cause::FenceSlots)?;
+        let used = &mut self.used[self.ports.first_of_pool(port).index()];
+        used.iter_mut().for_each(|n| *n += 1);
         cx.count(FENCES, 1);
         cx.count(DEPENDENT, u64::from(self.tracker.newest_depends(port)));
         if cx.keeps_account() {
@@ -234,21 +242,25 @@ impl Front {
         self.append_persist(cx, hw_thread, line, data, active);
         Gate::Go
     }
-    /// An access performed in the L1.
+    /// An access performed in the L1. Returns whether there is another entry.
+    #[inline(always)] // most accesses end here
     pub fn performed(
         &mut self,
         cx: &mut dyn Cx,
         hw_thread: HwThread,
         line: LineAddr,
         access: Access,
-        now: &LineData,
         active: Epoch,
-    ) {
+    ) -> bool {
         match access {
-            Access::Store if line.is_persistent() => self.append_persist(cx, hw_thread, line, now, active),
+            Access::Store if line.is_persistent() => {
+                let now = cx.coherent(line);
+                return self.append_persist(cx, hw_thread, line, &now, active);
+            }
             Access::Store => self.tracker.volatile_store(self.ports.of(hw_thread), line, active),
             Access::Load => self.tracker.load(self.ports.of(hw_thread), line, active),
         }
+        false
     }
     /// A bus request, or what counts as one, is granted: its buffer learns what the others know of the line.
     pub fn requested(
@@ -298,9 +310,16 @@ impl Front {
         if !self.ports.pooled {
             return ready;
         }
-        let since = |p: PortId| self.tracker.next(p).map(|e| e.since);
-        let oldest = |p: &PortId| self.ports.pool(*p).filter_map(since).min() == since(*p);
-        PortId::all_in(ready).filter(oldest).fold(0, |m, p| m | 1 << p.0)
+        let (tracker, next) = (&self.tracker, self.tracker.free_heads() | self.tracker.waiting_heads());
+        let mut oldest = ready;
+        for port in PortId::all_in(ready) {
+            let since = tracker.since(port);
+            let older = |p: PortId| next >> p.0 & 1 == 1 && tracker.since(p) < since;
+            if self.ports.pool(port).any(older) {
+                oldest &= !(1 << port.0);
+            }
+        }
+        oldest
     }
 
     /// Of the buffers in a mask, the one that has its turn.
@@ -314,12 +333,9 @@ impl Front {
             }
         }
     }
-    /// Asks for a slot on the path, if something can leave (`ready`) and none was asked for.
-    #[inline]
-    pub fn ask_for_slot(&mut self, cx: &mut dyn Cx, ready: u64) {
-        if ready != 0 {
-            self.path.ask(cx, SLOT);
-        }
+    /// Asks for a slot on the path, unless one was asked for.
+    pub fn ask_for_slot(&mut self, cx: &mut dyn Cx) {
+        self.path.ask(cx, SLOT);
     }
     /// An entry of a buffer took the slot.
     pub fn took_slot(&mut self, cx: &dyn Cx, port: PortId) {
@@ -350,38 +366,5 @@ impl Front {
         debug_assert_eq!(tag, DRAIN_ANSWERED | u64::from(hw_thread.0));
         self.drains.arrived(hw_thread);
         self.waiting.wake(cx, hw_thread);
-    }
-
-    /// What is wrong with the buffers and with whom they keep from their L1, if anything is.
-    pub fn unsound(&self) -> Option<String> {
-        let mut ports = (0..).map(PortId).zip(&self.blocked);
-        let wrong = |(port, blocked): &(PortId, &Option<Cause>)| **blocked != self.full(*port);
-        self.tracker.unsound().or_else(|| {
-            let (port, _) = ports.find(wrong)?;
-            Some(format!("persist buffer {}: whether it is full", port.0))
-        })
-    }
-    /// What the buffer of a thread holds, and what its next entry waits for; `held_up` says what else can hold it up.
-    pub fn explain(&self, hw_thread: HwThread, held_up: impl FnOnce(PortId) -> Option<String>) -> Option<String> {
-        let port = self.ports.of(hw_thread);
-        let buffer = self.tracker.ports.get(port.index())?;
-        let slot = |p: PortId, s: Seq| format!("{}:{}", p.0, s.slot(self.entries));
-        let oldest = buffer.entries.front()?;
-        let (n, id, since) = (buffer.entries.len(), slot(port, oldest.seq), oldest.since);
-        let why = match self.tracker.next(port) {
-            None => "is not durable yet".to_string(),
-            Some(next) => {
-                let deps: Vec<_> = next.deps.open(&self.tracker.drained).map(|(p, s)| slot(p, s)).collect();
-                match (deps.is_empty(), held_up(port)) {
-                    (false, _) => format!("waits for {} to drain", deps.join(", ")),
-                    (true, Some(why)) => why,
-                    (true, None) => "waits for its turn on the persist path".to_string(),
-                }
-            }
-        };
-        Some(format!(
-            "persist buffer {} holds {n} entries; its oldest, {id} (since {since}), {why}",
-            port.0
-        ))
     }
 }

@@ -91,18 +91,9 @@ impl Design for Delegated {
         self.schedule(cx);
         gate
     }
-    fn performed(
-        &mut self,
-        cx: &mut dyn Cx,
-        hw_thread: HwThread,
-        line: LineAddr,
-        a: Access,
-        now: &LineData,
-        _: &mut u32,
-    ) {
+    fn performed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, a: Access, _: &mut u32) {
         let active = self.active(cx);
-        self.front.performed(cx, hw_thread, line, a, now, active);
-        if a == Access::Store {
+        if self.front.performed(cx, hw_thread, line, a, active) {
             self.schedule(cx);
         }
     }

@@ -59,6 +59,7 @@ mod buffer;
 mod cost;
 mod deps;
 mod drain;
+mod explain;
 mod explicit;
 mod filter;
 pub(crate) mod front;

@@ -102,11 +102,20 @@ impl Ports {
     /// The buffers that share their entries with this one, itself included.
     #[inline]
     pub fn pool(&self, port: PortId) -> impl Iterator<Item = PortId> + use<> {
-        let (first, count) = match self.pooled && port.0 < self.local {
-            true => (port.0 - port.0 % self.threads_per_core, self.threads_per_core),
-            false => (port.0, 1),
+        let first = self.first_of_pool(port).0;
+        let count = match self.pooled && port.0 < self.local {
+            true => self.threads_per_core,
+            false => 1,
         };
         (first..(first + count).min(self.local.max(port.0 + 1))).map(PortId)
+    }
+    /// The first of the buffers that share their entries with this one.
+    #[inline]
+    pub fn first_of_pool(&self, port: PortId) -> PortId {
+        match self.pooled && port.0 < self.local {
+            true => PortId(port.0 - port.0 % self.threads_per_core),
+            false => port,
+        }
     }
     /// Physical buffers of cores or hardware threads: pooled ones are one.
     pub fn physical(&self) -> u8 {

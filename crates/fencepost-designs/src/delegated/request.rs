@@ -2,7 +2,7 @@
 
 use super::buffer::Newness;
 use super::deps::Seq;
-use super::filter::Probe;
+use super::filter::{Probe, Seen};
 use super::merge::Merge;
 use super::params::Fault;
 use super::port::PortId;
@@ -39,18 +39,19 @@ impl Tracker {
     /// A bus request of core `by` is granted: collects dependences from every other port, whether or not its cache
     /// holds the line. Returns whether some buffer holds the newest bytes. `active` is the oldest epoch not durable.
     pub fn request(&mut self, by: PortId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
-        let supplied = self.collect(by, line, invalidates, active);
+        let probe = Probe::from(line);
+        let supplied = self.collect(by, probe, invalidates, active);
         self.unwatch(by, line);
         if decision!(
             "delegated.read-known-elsewhere",
-            !invalidates && self.known_elsewhere(by, line, active)
+            !invalidates && self.known_elsewhere(by, probe, active)
         ) {
             self.watch(by, line);
         }
         supplied
     }
-    pub(super) fn collect(&mut self, by: PortId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
-        let (mut supplied, probe) = (false, Probe::from(line));
+    pub(super) fn collect(&mut self, by: PortId, probe: Probe, invalidates: bool, active: Epoch) -> bool {
+        let (mut supplied, line) = (false, probe.line());
         let mut found = std::mem::take(&mut self.scratch);
         for o in self.others(by, probe) {
             supplied |= self.ask_buffer(o, by, probe, invalidates, &mut found);
@@ -160,10 +161,14 @@ impl Tracker {
     }
     fn start_inheriting(&mut self, by: PortId, active: Epoch) {
         let live = self.passes_on(by, active);
-        let inherited = &mut self.ports[by.index()].inherited;
+        let port = &mut self.ports[by.index()];
+        let inherited = &mut port.inherited;
         if decision!("delegated.inherits-anew", !live) {
             inherited.deps.reset();
             inherited.sets.clear();
+        }
+        if !live || !inherited.recording {
+            port.seen = Seen::NOTHING;
         }
         inherited.recording = true;
     }
@@ -172,8 +177,8 @@ impl Tracker {
 
     /// Whether another port would answer an invalidating request for the line. A read may leave its core with the only
     /// copy, and then its next store makes no bus request.
-    fn known_elsewhere(&self, by: PortId, line: LineAddr, active: Epoch) -> bool {
-        let probe = Probe::from(line);
+    fn known_elsewhere(&self, by: PortId, probe: Probe, active: Epoch) -> bool {
+        let line = probe.line();
         self.others(by, probe).any(|o| {
             let port = &self.ports[o.index()];
             let inherits = self.forward && self.passes_on(o, active) && port.inherited.sets.may_have_read(probe);

@@ -12,7 +12,9 @@ pub(super) struct Summary {
     accessed: Vec<u64>,
     /// For each value of the low address bits, the cores whose buffers hold a persist of such a line.
     persists: [u64; 64],
-    /// Accesses of each core since its sets were last looked through.
+    /// The same for each core, a bit for each position.
+    of: Vec<Box<[u64]>>,
+    /// Positions that came to some set of each core since its sets were last looked through.
     notes: Vec<u32>,
     /// Positions that some set of the core that is looked through has.
     union: Vec<u64>,
@@ -24,6 +26,7 @@ impl Summary {
         Summary {
             accessed: vec![0; bits],
             persists: [0; 64],
+            of: vec![vec![0; bits / 64].into(); cores],
             notes: vec![0; cores],
             union: vec![0; bits / 64],
         }
@@ -36,8 +39,11 @@ impl Summary {
     /// Cores that may hold a persist of the line or have it in one of their sets. `sets`: any, all place a line alike.
     #[inline]
     pub(super) fn may_know(&self, probe: Probe, sets: &AccessSets) -> u64 {
-        let positions = sets.positions(probe);
-        let accessed = positions.fold(u64::MAX, |cores, p| cores & self.accessed[p]);
+        let mut accessed = u64::MAX;
+        sets.all_positions(probe, |p| {
+            accessed &= self.accessed[p];
+            accessed != 0
+        });
         accessed | self.may_persist(probe.line())
     }
     /// A core's buffer holds persists with the low address bits of `line`, or none any more.
@@ -46,18 +52,18 @@ impl Summary {
         let cores = &mut self.persists[low(line)];
         *cores = *cores & !(1 << owner.0) | u64::from(any) << owner.0;
     }
-    /// One of the core's sets has a position from now on.
+    /// A position comes to one of the core's sets.
     #[inline]
     pub(super) fn add(&mut self, owner: PortId, position: usize) {
+        self.notes[owner.index()] += 1;
         self.accessed[position] |= 1 << owner.0;
+        self.of[owner.index()][position / 64] |= 1 << (position % 64);
     }
-    /// One of the core's sets has recorded a line. Returns whether its sets should be looked through again: they are
-    /// emptied one by one, and what they held stays here until then. How often is a matter of host speed alone.
+    /// Whether a core's sets should be looked through again: they are emptied one by one, and what they held stays here until then.
+    /// How often is a matter of host speed alone.
     #[inline]
-    pub(super) fn recorded(&mut self, owner: PortId) -> bool {
-        let notes = &mut self.notes[owner.index()];
-        *notes += 1;
-        *notes as usize > self.accessed.len() / 8
+    pub(super) fn is_old(&self, owner: PortId) -> bool {
+        self.notes[owner.index()] as usize > self.accessed.len() / 4
     }
     /// Looks through all sets of a core.
     pub(super) fn look_through<'a>(&mut self, owner: PortId, sets: impl Iterator<Item = &'a AccessSets>) {
@@ -66,12 +72,12 @@ impl Summary {
         for set in sets {
             self.union.iter_mut().zip(set.words()).for_each(|(u, w)| *u |= w);
         }
-        self.accessed.iter_mut().for_each(|cores| *cores &= !(1 << owner.0));
-        for (word, positions) in self.union.iter().zip(self.accessed.chunks_exact_mut(64)) {
-            let mut left = *word;
-            while left != 0 {
-                positions[left.trailing_zeros() as usize] |= 1 << owner.0;
-                left &= left - 1;
+        let words = self.of[owner.index()].iter_mut().zip(&self.union);
+        for ((of, now), positions) in words.zip(self.accessed.chunks_exact_mut(64)) {
+            let mut gone = std::mem::replace(of, *now) & !now;
+            while gone != 0 {
+                positions[gone.trailing_zeros() as usize] &= !(1 << owner.0);
+                gone &= gone - 1;
             }
         }
     }
@@ -105,7 +111,6 @@ mod tests {
                     1 => summary.look_through(owner, mine.iter()),
                     _ => {
                         mine[set].record_at(line.into(), rng.chance(1, 2), |p| summary.add(owner, p));
-                        summary.recorded(owner);
                     }
                 }
                 let probe = Probe::from(LineAddr(rng.below(400)));

@@ -55,6 +55,16 @@ pub struct Tracker {
     waiting: u64,
     /// Cores whose oldest entry is a FENCE: a bit each.
     fences: u64,
+    /// Since when each core's oldest entry is in its buffer; meaningless while it has none.
+    since: Vec<Ps>,
+}
+
+/// Planted fault.
+fn waits_for_whole_epochs() -> bool {
+    planted!(
+        "delegated.waits-for-whole-epochs",
+        "dependences are those of one persist or FENCE, never of its whole epoch"
+    )
 }
 
 impl Tracker {
@@ -77,16 +87,19 @@ impl Tracker {
             free: 0,
             waiting: 0,
             fences: 0,
+            since: vec![Ps::ZERO; ports],
         }
     }
 
     // ---- accesses
 
     /// A load performed.
+    #[inline]
     pub fn load(&mut self, owner: PortId, line: LineAddr, active: Epoch) {
         self.record(owner, line, false, active);
     }
     /// A store to volatile memory performed.
+    #[inline]
     pub fn volatile_store(&mut self, owner: PortId, line: LineAddr, active: Epoch) {
         self.catch_silent_upgrade(owner, line, active);
         self.record(owner, line, true, active);
@@ -115,13 +128,13 @@ impl Tracker {
         }
         let seq = port.push_persist(line, *data, hw_thread, now);
         self.summary.set_persists(owner, line, true);
-        self.look_at_head(owner);
+        self.look_at_new(owner);
         Stored::Appended(seq)
     }
     /// A FENCE enters a buffer, if one of its slots is free.
     pub fn fence(&mut self, owner: PortId, now: Ps) -> Option<Seq> {
         let seq = self.ports[owner.index()].push_fence(now);
-        self.look_at_head(owner);
+        self.look_at_new(owner);
         seq
     }
     /// The new owner of a line stored: entries elsewhere no longer hold its newest bytes.
@@ -132,33 +145,50 @@ impl Tracker {
             self.ports[o.index()].supersede(line);
         }
     }
+    #[inline]
     fn catch_silent_upgrade(&mut self, owner: PortId, line: LineAddr, active: Epoch) {
         if self.unwatch(owner, line) {
-            self.collect(owner, line, true, active);
+            self.collect(owner, line.into(), true, active);
         }
     }
+    #[inline]
     fn record(&mut self, owner: PortId, line: LineAddr, is_store: bool, active: Epoch) {
-        let passes_on = self.ports[owner.index()].inherited.recording && self.passes_on(owner, active);
-        let (port, probe) = (&mut self.ports[owner.index()], Probe::from(line));
-        port.inherited.recording = passes_on;
-        let summary = &mut self.summary;
-        if passes_on {
-            let sets = &mut port.inherited.sets;
-            sets.record_at(probe, is_store, |p| summary.add(owner, p));
+        let port = &self.ports[owner.index()];
+        if !port.inherited.recording && port.newest_sets.is_none() && self.merge.is_none() {
+            return;
         }
-        let newest = match (port.newest_fence(), &mut self.merge) {
+        self.record_in_sets(owner, line, is_store, active);
+    }
+    #[inline(never)] // several kinds of accesses come here
+    fn record_in_sets(&mut self, owner: PortId, line: LineAddr, is_store: bool, active: Epoch) {
+        let passes_on = self.ports[owner.index()].inherited.recording && self.passes_on(owner, active);
+        let port = &mut self.ports[owner.index()];
+        port.inherited.recording = passes_on;
+        if port.seen.again(line, is_store) {
+            return;
+        }
+        let inherited = passes_on.then_some(&mut port.inherited.sets);
+        let newest = match (port.newest_sets.map(|s| &mut port.sets[s]), &mut self.merge) {
             (None, Some(merge)) => merge.newest(owner, active),
             (of_fence, _) => of_fence,
         };
-        let records = passes_on || newest.is_some();
-        if let Some(sets) = newest {
+        if inherited.is_none() && newest.is_none() {
+            return;
+        }
+        let (probe, summary) = (Probe::from(line), &mut self.summary);
+        for sets in inherited.into_iter().chain(newest) {
             sets.record_at(probe, is_store, |p| summary.add(owner, p));
         }
-        if records && summary.recorded(owner) {
-            let lingering = self.merge.iter().flat_map(|m| m.sets(owner));
-            let all = self.ports[owner.index()].all_sets().chain(lingering);
-            self.summary.look_through(owner, all);
+        if summary.is_old(owner) {
+            self.look_through(owner);
         }
+    }
+    /// Looks through all sets of a core for its part of the summary.
+    #[inline(never)] // seldom
+    fn look_through(&mut self, owner: PortId) {
+        let lingering = self.merge.iter().flat_map(|m| m.sets(owner));
+        let all = self.ports[owner.index()].all_sets().chain(lingering);
+        self.summary.look_through(owner, all);
     }
 
     // ---- draining
@@ -186,19 +216,37 @@ impl Tracker {
     pub fn fence_heads(&self) -> u64 {
         self.fences
     }
+    /// Buffers whose next entry waits for dependences, a bit each.
+    pub fn waiting_heads(&self) -> u64 {
+        self.waiting
+    }
+    /// Since when the next entry of a buffer is there; only of one that has such an entry.
+    #[inline]
+    pub fn since(&self, owner: PortId) -> Ps {
+        self.since[owner.index()]
+    }
+    /// A buffer has a new entry: where it is not the next one, that has not changed.
+    #[inline]
+    fn look_at_new(&mut self, owner: PortId) {
+        let port = &self.ports[owner.index()];
+        if port.sent + 1 >= port.entries.len() || waits_for_whole_epochs() {
+            self.look_at_head(owner);
+        }
+    }
     /// A buffer has another next entry, or the entry's dependences drained.
     fn look_at_head(&mut self, owner: PortId) {
         let bit = 1 << owner.0;
         self.free &= !bit;
         self.waiting &= !bit;
         self.fences &= !bit;
-        let Some(head) = self.next(owner) else { return };
+        let port = &self.ports[owner.index()];
+        let Some(head) = port.entries.get(port.sent) else {
+            return;
+        };
+        self.since[owner.index()] = head.since;
         let is_fence = matches!(head.kind, Kind::Fence { .. });
         let ignore = self.fault == Fault::DrainIgnoresDependences;
-        let whole_epochs = planted!(
-            "delegated.waits-for-whole-epochs",
-            "dependences are those of one persist or FENCE, never of its whole epoch"
-        );
+        let whole_epochs = waits_for_whole_epochs();
         let entries = self.ports[owner.index()].entries.iter();
         let mut epoch = entries.take_while(|e| matches!(e.kind, Kind::Persist { .. }));
         let all = !whole_epochs || epoch.all(|e| e.deps.clear_of(&self.drained));

@@ -22,6 +22,7 @@ impl<S: Store> Design for Engine<S> {
         Hooks {
             gate_stores: true,
             stores: true,
+            marks: true,
             holds: true,
             leaving: true,
             versions: true,
@@ -44,15 +45,7 @@ impl<S: Store> Design for Engine<S> {
             Gate::Go
         }
     }
-    fn performed(
-        &mut self,
-        cx: &mut dyn Cx,
-        hw_thread: HwThread,
-        line: LineAddr,
-        access: Access,
-        _: &LineData,
-        meta: &mut u32,
-    ) {
+    fn performed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access, meta: &mut u32) {
         let Some(key) = self.tables.txs.active(hw_thread) else {
             return;
         };

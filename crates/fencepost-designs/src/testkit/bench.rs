@@ -35,10 +35,9 @@ impl<D: Design> Bench<D> {
     }
     /// A load performs.
     pub fn load(&mut self, hw_thread: u8, line: LineAddr) {
-        let now = self.cx.coherent(line);
         let mut meta = 0;
         self.design
-            .performed(&mut self.cx, HwThread(hw_thread), line, Access::Load, &now, &mut meta);
+            .performed(&mut self.cx, HwThread(hw_thread), line, Access::Load, &mut meta);
     }
     /// A store of `value` to word `word` performs; returns the design's word of the way.
     pub fn store(&mut self, hw_thread: u8, line: LineAddr, word: usize, value: u64) -> u32 {
@@ -47,7 +46,7 @@ impl<D: Design> Bench<D> {
         self.cx.lines.insert(line, now);
         let mut meta = 0;
         self.design
-            .performed(&mut self.cx, HwThread(hw_thread), line, Access::Store, &now, &mut meta);
+            .performed(&mut self.cx, HwThread(hw_thread), line, Access::Store, &mut meta);
         meta
     }
     /// A bus request is granted.

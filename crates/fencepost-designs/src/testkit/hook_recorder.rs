@@ -130,17 +130,9 @@ impl<D: Design> Design for HookRecorder<D> {
         self.saw(Hook::MayAccess);
         self.inner.may_access(cx, hw_thread, line, access)
     }
-    fn performed(
-        &mut self,
-        cx: &mut dyn Cx,
-        hw_thread: HwThread,
-        line: LineAddr,
-        access: Access,
-        now: &LineData,
-        meta: &mut u32,
-    ) {
+    fn performed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access, meta: &mut u32) {
         self.saw(Hook::Performed);
-        self.inner.performed(cx, hw_thread, line, access, now, meta);
+        self.inner.performed(cx, hw_thread, line, access, meta);
     }
     fn snooped(&mut self, cx: &mut dyn Cx, by: HwThread, line: LineAddr, kind: Snoop) -> SnoopAnswer {
         self.saw(Hook::Snooped);

@@ -309,14 +309,15 @@ impl<D: Design> Mini<D> {
             }
         };
         if told {
-            let now = match access {
-                Access::Load => Default::default(),
-                Access::Store => self.bench.cx.coherent(line),
-            };
             let meta = self.hierarchy.meta(core, line);
+            let before = *meta;
             self.bench
                 .design
-                .performed(&mut self.bench.cx, hw_thread, line, access, &now, meta);
+                .performed(&mut self.bench.cx, hw_thread, line, access, meta);
+            assert!(
+                self.bench.hooks.marks || *meta == before,
+                "a mark of a design that declares none"
+            );
         }
         true
     }

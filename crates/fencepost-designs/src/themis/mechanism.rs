@@ -105,7 +105,10 @@ pub(super) fn may_store(paths: &mut Paths, cx: &dyn Cx, hw_thread: HwThread, lin
 
 impl Policy for AtL1 {
     fn hooks(&self, paths: Hooks) -> Hooks {
-        holding(paths)
+        Hooks {
+            marks: true,
+            ..holding(paths)
+        }
     }
     fn may_access(
         &mut self,

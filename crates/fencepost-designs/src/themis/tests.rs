@@ -41,7 +41,7 @@ fn store<D: Design>(b: &mut Bench<D>, hw_thread: u8, line: LineAddr, mut meta: u
         Gate::Go
     );
     b.design
-        .performed(&mut b.cx, HwThread(hw_thread), line, access, &filled(0), &mut meta);
+        .performed(&mut b.cx, HwThread(hw_thread), line, access, &mut meta);
     meta
 }
 fn leave<D: Design>(b: &mut Bench<D>, from: Level, line: LineAddr, meta: u32, why: Why) -> Gate {

@@ -110,15 +110,7 @@ impl<P: Policy> Design for TwoPaths<P> {
             wait @ Gate::Wait(_) => wait,
         }
     }
-    fn performed(
-        &mut self,
-        cx: &mut dyn Cx,
-        hw_thread: HwThread,
-        line: LineAddr,
-        a: Access,
-        _: &LineData,
-        meta: &mut u32,
-    ) {
+    fn performed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, a: Access, meta: &mut u32) {
         if line.is_persistent() {
             let core = cx.core_of(hw_thread);
             if a == Access::Store && self.paths.wcb(core).wrapping() {

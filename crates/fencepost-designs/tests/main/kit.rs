@@ -167,17 +167,10 @@ impl Design for Buffer {
             false => Gate::Go,
         }
     }
-    fn performed(
-        &mut self,
-        cx: &mut dyn Cx,
-        hw_thread: HwThread,
-        line: LineAddr,
-        a: Access,
-        now: &LineData,
-        _: &mut u32,
-    ) {
+    fn performed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, a: Access, _: &mut u32) {
         if a == Access::Store && line.is_persistent() {
-            self.append(cx, hw_thread, line, *now);
+            let now = cx.coherent(line);
+            self.append(cx, hw_thread, line, now);
         }
     }
     fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
@@ -322,7 +315,7 @@ impl Design for Kicks {
             ..Hooks::default()
         }
     }
-    fn performed(&mut self, cx: &mut dyn Cx, _: HwThread, _: LineAddr, a: Access, _: &LineData, _: &mut u32) {
+    fn performed(&mut self, cx: &mut dyn Cx, _: HwThread, _: LineAddr, a: Access, _: &mut u32) {
         if a == Access::Load {
             cx.kick(None);
         }

@@ -9,12 +9,6 @@ use crate::hierarchy::{Hierarchy, Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, Design, Gate, Hooks, Instr, TxStart};
 use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, QueueId, Span, StoreId, TxId};
 
-/// What a design is shown of the line that a load reads.
-const NOTHING: LineData = LineData {
-    words: [0; 8],
-    by: [None; 8],
-};
-
 /// Everything but the threads.
 pub(crate) struct Rest {
     pub hier: Hierarchy,
@@ -46,21 +40,24 @@ impl Rest {
         self.hier.loaded(self.sys.now(), core, line, newest);
     }
     /// The design hears of an access that performed.
-    #[inline(never)] // many designs want to hear of few accesses
+    #[inline]
     fn tell_performed(&mut self, hw_thread: HwThread, line: LineAddr, way: WayRef, access: Access) {
-        let newest;
-        let data = match access {
-            Access::Load => &NOTHING,
-            Access::Store => {
-                newest = self.sys.line_data(line);
-                &newest
-            }
-        };
+        if self.hooks.marks {
+            return self.tell_with_mark(hw_thread, line, way, access);
+        }
+        let (design, mut cx) = self.ask();
+        let mut mark = 0;
+        design.performed(&mut cx, hw_thread, line, access, &mut mark);
+        debug_assert_eq!(mark, 0, "a design that declares no marks sets none");
+    }
+    /// The same, with its mark of the way.
+    #[inline(never)] // few designs have marks
+    fn tell_with_mark(&mut self, hw_thread: HwThread, line: LineAddr, way: WayRef, access: Access) {
         let core = self.sys.spec.core_of(hw_thread);
         let before = self.hier.meta(core, way);
         let mut meta = before;
         let (design, mut cx) = self.ask();
-        design.performed(&mut cx, hw_thread, line, access, data, &mut meta);
+        design.performed(&mut cx, hw_thread, line, access, &mut meta);
         if meta != before {
             self.hier.set_meta(core, way, meta);
         }

@@ -205,6 +205,7 @@ impl Controller {
         self.channels.act(at.channel.into(), |channel| {
             channel.push(delays, now, Direction::Write, asked, eligible);
             if decides {
+                channel.writes.changed(1 << at.bank);
                 channel.reconsider(delays, now);
             }
         });
@@ -250,9 +251,9 @@ impl Controller {
     /// After the queues changed: looks whether other epochs may issue.
     pub(super) fn follow_epochs(&mut self, now: Ps) {
         if let Some(banks) = self.writes.epochs_moved() {
-            // A design's scheduler may have anything to say of any bank.
-            let all = self.scheduler.is_some();
-            self.eligibility_changed(now, if all { u64::MAX } else { banks });
+            // A scheduler that keeps epochs in order is offered every write, whatever its epoch.
+            let none = self.writes.scheduler_orders;
+            self.eligibility_changed(now, if none { 0 } else { banks });
         }
     }
     /// Has every channel look again at `now`. Nothing follows from it: what can happen then was due then anyway.

@@ -71,18 +71,9 @@ pub trait Design {
     fn may_access(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access) -> Gate {
         Gate::Go
     }
-    /// An access performed in the L1; `now` is the line as of now for a store and nothing for a load (which may ask
-    /// [`Cx::coherent`]), `meta` the design's mark of the way (`hooks.loads`, `hooks.stores`; volatile lines too).
-    fn performed(
-        &mut self,
-        cx: &mut dyn Cx,
-        hw_thread: HwThread,
-        line: LineAddr,
-        access: Access,
-        now: &LineData,
-        meta: &mut u32,
-    ) {
-    }
+    /// An access performed in the L1 (`hooks.loads`, `hooks.stores`; volatile lines too); [`Cx::coherent`] has the line as of now, `meta`
+    /// is the design's mark of the way (with `hooks.marks`; otherwise it is zero and stays so).
+    fn performed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access, meta: &mut u32) {}
 
     // ---- cache side
 

@@ -181,6 +181,8 @@ pub struct Hooks {
     pub loads: bool,
     /// `performed` for stores.
     pub stores: bool,
+    /// `performed` reads or writes the design's marks of ways.
+    pub marks: bool,
     /// `snooped`.
     pub snoops: bool,
     /// `may_leave`: the design may keep lines in their cache.
@@ -202,6 +204,7 @@ impl Hooks {
         queued: true,
         loads: true,
         stores: true,
+        marks: true,
         snoops: true,
         holds: true,
         leaving: true,

@@ -1,7 +1,7 @@
 //! What a fence does in the core: the design declares it, the machine may say otherwise.
 
 use super::common::{Plain, body, dram, pm, run};
-use fencepost_kernel::{Addr, Fence, HwThread, LineAddr, LineData, Mem, Ps, Site, Val};
+use fencepost_kernel::{Addr, Fence, HwThread, LineAddr, Mem, Ps, Site, Val};
 use fencepost_machine::seam::*;
 use fencepost_machine::{Fences, MachineSpec, RunReport, StoreOrder};
 use std::cell::RefCell;
@@ -112,7 +112,7 @@ impl Design for Marks {
         self.seen.borrow_mut().push(None);
         Gate::Go
     }
-    fn performed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, a: Access, _: &LineData, _: &mut u32) {
+    fn performed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, a: Access, _: &mut u32) {
         if a == Access::Store {
             self.seen.borrow_mut().push(Some(line));
         }

@@ -148,7 +148,7 @@ impl Design for Deaf {
     fn may_access(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, access: Access) -> Gate {
         panic!("asked for {access:?} of {line}");
     }
-    fn performed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, access: Access, _: &LineData, _: &mut u32) {
+    fn performed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, access: Access, _: &mut u32) {
         panic!("told of {access:?} of {line}");
     }
     fn snooped(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, _: Snoop) -> SnoopAnswer {

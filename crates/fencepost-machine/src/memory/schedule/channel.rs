@@ -38,6 +38,8 @@ pub(crate) struct ChannelScheduler {
     pub(super) last: Direction,
     /// The design's scheduler decides until then.
     pub(super) decided: Ps,
+    /// It may give other answers than before, and is to be asked for which banks.
+    pub(super) reconsiders: bool,
     /// What issues at `wake` if nothing changes until then.
     plan: Option<Next>,
 }
@@ -58,6 +60,7 @@ impl ChannelScheduler {
             finishing: None,
             last: Direction::Read,
             decided: Ps::ZERO,
+            reconsiders: true,
             plan: None,
         }
     }
@@ -111,7 +114,7 @@ impl ChannelScheduler {
     }
     /// The design's scheduler has something new to consider, and has decided at `at`.
     pub(crate) fn reconsider(&mut self, delays: &Delays, at: Ps) {
-        self.writes.all_changed();
+        self.reconsiders = true;
         self.decided = self.decided.max(at);
         if !self.is_empty() {
             self.wake(delays, at);

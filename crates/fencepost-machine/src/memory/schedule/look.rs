@@ -150,7 +150,12 @@ impl ChannelScheduler {
             return NEVER;
         };
         let (channel, hits_max, queues) = (&self.channel, cx.spec.row_hits_max, cx.queues);
-        let (first, any_row) = (self.number * channel.banks.len() as u16, self.writes.any_row());
+        let (banks, any_row) = (channel.banks.len() as u16, self.writes.any_row());
+        let first = self.number * banks;
+        if self.reconsiders && !self.writes.is_empty() {
+            self.reconsiders = false;
+            self.writes.changed(scheduler.concerned(now, first..first + banks));
+        }
         self.writes.choose(channel, |bank, requests| {
             let may_issue = requests.filter(|r| queues.eligible(r.2.key as Slot));
             let mut offered = may_issue.map(|(handle, order, r)| Waiting::of_write(queues, handle, order, r));
@@ -161,9 +166,7 @@ impl ChannelScheduler {
             scheduler.next(now, &open, &mut offered)
         });
         let again = scheduler.wake(now).filter(|at| *at > now);
-        if again.is_some() {
-            self.writes.all_changed();
-        }
+        self.reconsiders |= again.is_some();
         again.unwrap_or(NEVER)
     }
     /// [`ChannelScheduler::pick`] among what the design's scheduler chose.

@@ -21,6 +21,7 @@ use super::writes::{Slot, Writes};
 use crate::memory::{Write, WriteId};
 use fencepost_kernel::{LineAddr, Ps};
 use std::fmt::Debug;
+use std::ops::Range;
 
 /// A request that waits for its bank.
 #[derive(Copy, Clone, Debug)]
@@ -68,8 +69,14 @@ impl<'a> Waiting<'a> {
 /// ([`ControllerParts::scheduler`](crate::seam::ControllerParts::scheduler)); one object then serves all channels.
 pub trait Scheduler: Debug {
     /// Of the requests that wait for a bank and may go, oldest first, the one to serve next. `None`: none of them now.
-    /// Asked again for every bank after each of the other calls, and after any command to the bank.
+    /// Asked again after each of the other calls for the banks of [`Scheduler::concerned`], and of a bank after any command to it and
+    /// when a request comes to it.
     fn next(&mut self, now: Ps, open: &OpenRow, waiting: &mut dyn Iterator<Item = Waiting<'_>>) -> Option<Choice>;
+    /// After other calls, before [`Scheduler::next`]: of the banks of a channel, those for which the answer may be another than the last
+    /// one, a bit each, the first one lowest. By default all.
+    fn concerned(&mut self, _now: Ps, _banks: Range<u16>) -> u64 {
+        u64::MAX
+    }
     /// A write was accepted in an entry of its own (not merged into another); `bank` as in [`OpenRow::bank`].
     fn arrived(&mut self, _now: Ps, _bank: u16, _id: WriteId, _write: &Write) {}
     /// The data of a write goes to the medium: its bank may take another.
