@@ -232,12 +232,12 @@ impl HardwareThread {
     /// Frees an entry for one operation, or says what it must wait for.
     #[inline]
     fn free_entry(&mut self, shape: &Shape, is_load: bool) -> Result<(), Stopped> {
-        if self.occupancy >= shape.rob || (is_load && self.loads >= shape.load_queue) {
-            let most = if is_load { shape.load_queue - 1 } else { u32::MAX };
-            self.retire(shape, shape.rob - 1, most);
-            if self.occupancy >= shape.rob || (is_load && self.loads >= shape.load_queue) {
+        while self.occupancy >= shape.rob || (is_load && self.loads >= shape.load_queue) {
+            if self.committed == self.window.first() {
                 return Err(Stopped::Window);
             }
+            // One is enough for one, nearly always.
+            self.retire_oldest(shape);
         }
         Ok(())
     }
@@ -252,7 +252,7 @@ impl HardwareThread {
         let streams = idle && self.latest_result <= shape.to_dispatch.floor(self.dispatch_pos) + 1;
         let want = n.min(if streams { shape.streaming } else { shape.rob });
         if self.occupancy + want > shape.rob {
-            self.retire(shape, shape.rob - want, u32::MAX);
+            self.retire(shape, shape.rob - want);
         }
         // An entry counts its space with 16 bits; the longest reorder buffer has one more.
         let free = shape.rob.saturating_sub(self.occupancy).min(n).min(u16::MAX.into());
@@ -266,21 +266,29 @@ impl HardwareThread {
         }
     }
 
-    /// Drops the oldest committed entries until so much space is occupied at most, by so many loads at most. What enters in their place
-    /// dispatches no earlier than they committed.
-    #[inline(always)] // few of its cases are possible at one place
-    fn retire(&mut self, shape: &Shape, occupied: u32, loads: u32) {
+    /// Drops the oldest committed entry; what enters in its place dispatches no earlier than it committed.
+    #[inline]
+    fn retire_oldest(&mut self, shape: &Shape) {
+        let e = &self.window[self.window.first()];
+        self.occupancy -= u32::from(e.space);
+        self.loads -= u32::from(e.op.kind == OpKind::Load);
+        self.dispatch_pos = self.dispatch_pos.max(shape.position(e.since));
+        self.window.drop_oldest();
+    }
+    /// The same of as many as are in the way, until so much space is occupied at most.
+    #[inline]
+    fn retire(&mut self, shape: &Shape, occupied: u32) {
         let (mut first, mut last) = (self.window.first(), 0);
-        let (mut space, mut of_loads) = (self.occupancy, self.loads);
-        while (space > occupied || of_loads > loads) && first < self.committed {
+        let (mut space, mut loads) = (self.occupancy, self.loads);
+        while space > occupied && first < self.committed {
             let e = &self.window[first];
             space -= u32::from(e.space);
-            of_loads -= u32::from(e.op.kind == OpKind::Load);
+            loads -= u32::from(e.op.kind == OpKind::Load);
             // They committed in order: the last one did last.
             last = e.since;
             first += 1;
         }
-        (self.occupancy, self.loads) = (space, of_loads);
+        (self.occupancy, self.loads) = (space, loads);
         self.window.drop_before(first);
         self.dispatch_pos = self.dispatch_pos.max(shape.position(last));
     }
