@@ -70,13 +70,11 @@ pub struct EventQueue<E> {
     /// Events beyond the horizon. Whenever an event can be scheduled, every earlier-scheduled one within the horizon is in
     /// its slot; so events of one moment reach their list in the order in which they were scheduled.
     far: BinaryHeap<Far<E>>,
-    /// Slot time of the earliest far event; `u64::MAX` if there is none.
-    far_from: u64,
+    /// When the horizon reaches the earliest far event; the end of time if there is none.
+    draw_at: Ps,
     /// Far events ever scheduled.
     far_seq: u64,
     now: Ps,
-    /// The first slot time that is beyond the horizon.
-    horizon: u64,
 }
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
@@ -87,10 +85,9 @@ impl<E> Default for EventQueue<E> {
             free: END,
             near: 0,
             far: BinaryHeap::new(),
-            far_from: u64::MAX,
+            draw_at: Ps(u64::MAX),
             far_seq: 0,
             now: Ps::ZERO,
-            horizon: SLOTS as u64,
         }
     }
 }
@@ -106,30 +103,37 @@ impl<E: Copy> EventQueue<E> {
     pub fn now(&self) -> Ps {
         self.now
     }
-    /// Time moves on.
-    #[inline]
-    fn move_to(&mut self, now: Ps) {
-        self.now = now;
-        self.horizon = tick(now) + SLOTS as u64;
+    /// The first slot time that is beyond the horizon.
+    fn horizon(&self) -> u64 {
+        tick(self.now) + SLOTS as u64
     }
     /// Schedules `event` at absolute time `at`.
     ///
     /// # Panics
     /// If `at` lies in the past.
     pub fn schedule(&mut self, at: Ps, event: E) {
-        assert!(at >= self.now, "event scheduled in the past");
-        if tick(at) < self.horizon {
-            self.place(at, event);
-        } else {
-            self.put_far(at, event);
+        // One comparison for nearly all: what lies in the past is far ahead here, too.
+        match at.0.wrapping_sub(self.now.0) < (SLOTS as u64 - 1) << SLOT_BITS {
+            true => self.place(at, event),
+            false => self.schedule_far(at, event),
         }
     }
+    /// The same, where it is not clear that the event is within the horizon.
     #[cold]
-    fn put_far(&mut self, at: Ps, event: E) {
+    fn schedule_far(&mut self, at: Ps, event: E) {
+        assert!(at >= self.now, "event scheduled in the past");
+        if tick(at) < self.horizon() {
+            return self.place(at, event);
+        }
         self.far_seq += 1;
-        self.far_from = self.far_from.min(tick(at));
         let key = (at, self.far_seq);
         self.far.push(Far { key, event });
+        self.look_far();
+    }
+    /// Works out when the horizon reaches the earliest far event: as soon as that is within so many slots.
+    fn look_far(&mut self) {
+        let reached = |f: &Far<E>| Ps((tick(f.key.0) - (SLOTS as u64 - 1)) << SLOT_BITS);
+        self.draw_at = self.far.peek().map_or(Ps(u64::MAX), reached);
     }
     /// Puts an event into the list of its slot, behind those of the same moment.
     #[inline(never)] // from everywhere, and what it does seldom lies elsewhere: so it saves no registers
@@ -197,7 +201,7 @@ impl<E: Copy> EventQueue<E> {
         if self.near == 0 {
             // What comes next lies beyond the horizon.
             let next = self.far.peek()?.key.0;
-            self.move_to(next);
+            self.now = next;
             self.draw_near();
         }
         let index = self.next_slot();
@@ -211,8 +215,8 @@ impl<E: Copy> EventQueue<E> {
             self.occupied[index / 64] &= !(1 << (index % 64));
         }
         self.near -= 1;
-        self.move_to(at);
-        if self.far_from < self.horizon {
+        self.now = at;
+        if at >= self.draw_at {
             self.draw_near();
         }
         Some((at, event))
@@ -227,12 +231,12 @@ impl<E: Copy> EventQueue<E> {
     /// Puts the far events that the horizon has reached into their slots.
     #[cold]
     fn draw_near(&mut self) {
-        let reached = |f: &Far<E>, horizon| tick(f.key.0) < horizon;
-        while self.far.peek().is_some_and(|f| reached(f, self.horizon)) {
+        let horizon = self.horizon();
+        while self.far.peek().is_some_and(|f| tick(f.key.0) < horizon) {
             let Far { key, event } = self.far.pop().expect("just seen");
             self.place(key.0, event);
         }
-        self.far_from = self.far.peek().map_or(u64::MAX, |f| tick(f.key.0));
+        self.look_far();
     }
     /// Number of events waiting.
     pub fn len(&self) -> usize {

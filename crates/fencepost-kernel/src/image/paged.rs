@@ -123,20 +123,20 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
     }
     #[inline]
     fn page(&self, table: usize, page: usize) -> Option<&[T; PAGE]> {
-        match self.own.tables.get(table).and_then(|t| t.get(page)) {
-            Some(Some(p)) => Some(p),
-            _ => self.other_page(table, page),
+        if let Some(Some(page)) = self.own.tables.get(table).and_then(|t| t.get(page)) {
+            return Some(page);
         }
-    }
-    /// A page below, or one of its own that lies in no table.
-    #[inline(never)]
-    fn other_page(&self, table: usize, page: usize) -> Option<&[T; PAGE]> {
         // What lies in a table below would lie in one of its own.
         if let Some(below) = &self.below
             && let Some(Some(page)) = below.0.tables.get(table).and_then(|t| t.get(page))
         {
             return Some(page);
         }
+        self.other_page(table, page)
+    }
+    /// A page that lies in no table.
+    #[inline(never)]
+    fn other_page(&self, table: usize, page: usize) -> Option<&[T; PAGE]> {
         if let Some(own) = self.own.page(table, page) {
             return Some(own);
         }

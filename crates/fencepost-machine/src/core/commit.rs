@@ -31,7 +31,7 @@ impl HardwareThread {
             let cycle = shape.to_commit.floor(h.commit_pos.saturating_sub(1));
             let at = shape.period * cycle;
             let dispatched = std::mem::replace(&mut e.since, cycle);
-            let (kind, value, id) = (e.op.kind, e.op.value, e.id);
+            let kind = e.op.kind;
             if slots > 0 {
                 let cycles = if slots == 1 { 1 } else { shape.ipc.ceil(slots) };
                 h.instructions += slots;
@@ -41,8 +41,12 @@ impl HardwareThread {
             if h.drawn {
                 self.passed(out, at_head, dispatched, at);
             }
-            if !matches!(kind, OpKind::Compute | OpKind::Load) && !self.has_left(kind, id) {
-                self.committed(out, kind, value, at);
+            if !matches!(kind, OpKind::Compute | OpKind::Load) {
+                let e = &self.window[at_head];
+                let (value, id) = (e.op.value, e.id);
+                if !self.has_left(kind, id) {
+                    self.committed(out, kind, value, at);
+                }
             }
         }
     }

@@ -77,9 +77,6 @@ impl HardwareThread {
                 self.stopped = Some(stop);
                 return;
             }
-            if self.stopped.is_some() {
-                return;
-            }
         }
     }
 
@@ -93,7 +90,7 @@ impl HardwareThread {
             Some(Stopped::StoreQueue) => {
                 self.stopped = None;
                 self.dispatch_pos = self.dispatch_pos.max(shape.position_at(self.store_freed));
-                self.held_up = Some(self.queue_blame.take().unwrap_or(Cause::StoreQueueFull));
+                self.held_up = self.queue_blame.take().unwrap_or(Cause::StoreQueueFull);
             }
         }
         true
@@ -117,7 +114,7 @@ impl HardwareThread {
     }
 
     /// Whatever waits in the store queue.
-    #[inline]
+    #[inline(always)] // into the loop, as the others
     fn dispatch_store(&mut self, out: &mut impl Outside) -> Result<(), Stopped> {
         let shape = out.shape();
         self.free_entry(shape, false)?;
@@ -149,25 +146,25 @@ impl HardwareThread {
         }
     }
 
-    /// An instruction that acts only as the oldest enters the window.
+    /// An instruction that acts only as the oldest enters the window. It may stop dispatch by itself.
     fn dispatch_head(&mut self, out: &mut impl Outside, kind: OpKind) -> Result<(), Stopped> {
         let (h, shape) = (&mut *self, out.shape());
         h.free_entry(shape, false)?;
         h.store_has_left(shape)?;
         let at = h.enter_one(shape, Progress::AtHead).at;
         h.open_fences += u32::from(kind.is_full_fence());
-        if kind.suspends() {
-            h.stopped = Some(Stopped::Answer);
-        } else if matches!(kind, OpKind::Fence(kind) if shape.serializes(kind)) {
-            h.stopped = Some(Stopped::Fence);
-        }
+        let serializes = matches!(kind, OpKind::Fence(kind) if shape.serializes(kind));
         if matches!(kind, OpKind::TxCommit | OpKind::TxAbort) {
             h.tx = None;
         }
         if at == h.committed {
             self.reach_head(out);
         }
-        Ok(())
+        match kind.suspends() {
+            true => Err(Stopped::Answer),
+            false if serializes => Err(Stopped::Fence),
+            false => Ok(()),
+        }
     }
 }
 
@@ -187,10 +184,10 @@ impl HardwareThread {
         let admitted = self.admit_compute(shape, all as u32)?;
         let now = u64::from(admitted.instructions);
         self.dispatch_pos += now * shape.compute_units;
-        let Entered { at, since, .. } = self.enter(shape, admitted.space, Progress::Done);
-        self.window[at].op.value = now;
-        self.known(at, since + 1);
+        let Entered { at, since, .. } = self.enter(shape, admitted.space, Progress::Done, 1);
+        self.latest_result = self.latest_result.max(since + 1);
         if all > now {
+            self.window[at].op.value = now;
             self.thread.next_op().value = all - now;
         } else {
             self.thread.dispatched();
@@ -211,7 +208,7 @@ impl HardwareThread {
         let shape = out.shape();
         self.store_has_left(shape)?;
         let value = self.thread.next_op().value;
-        self.enter(shape, 0, Progress::Done);
+        self.enter(shape, 0, Progress::Done, 0);
         self.thread.dispatched();
         self.next_id = self.next_id.wrapping_add(1);
         if kind == OpKind::OpBegin {
@@ -298,24 +295,24 @@ impl HardwareThread {
     fn enter_one(&mut self, shape: &Shape, progress: Progress) -> Entered {
         self.memory_ops += 1;
         self.dispatch_pos += shape.units;
-        let new = self.enter(shape, 1, progress);
+        let new = self.enter(shape, 1, progress, 0);
         self.thread.dispatched();
         self.next_id = new.id.wrapping_add(1);
         new
     }
-    /// The next operation enters the window at the present dispatch position, as if its result were there at once.
+    /// The next operation enters the window at the present dispatch position, as if its result were there after so many cycles.
     #[inline]
-    fn enter(&mut self, shape: &Shape, space: u16, progress: Progress) -> Entered {
+    fn enter(&mut self, shape: &Shape, space: u16, progress: Progress, cycles: u64) -> Entered {
         let since = shape.to_dispatch.floor(self.dispatch_pos);
         self.occupancy += u32::from(space);
         let (at, id) = (self.window.end(), self.next_id);
         let op = self.thread.next_op();
-        let (dep, cause) = (op.dep, self.held_up.take().unwrap_or(Cause::Execute));
+        let (dep, cause) = (op.dep, std::mem::replace(&mut self.held_up, Cause::Execute));
         let entry = self.window.add();
         *entry = Entry {
             op: *op,
             since,
-            result: since,
+            result: since + cycles,
             id,
             awaited_by: 0,
             next_waiting: 0,

@@ -84,24 +84,46 @@ impl HardwareThread {
         }
     }
 
+    #[inline(always)] // into those who found the way
     fn perform_load(&mut self, out: &mut impl Outside, at: usize, way: WayRef, ready: Ps) {
         let e = &self.window[at];
+        let (addr, issued, access) = (e.op.addr, e.op.value, e.op.access);
+        let word = out.word(addr);
+        let value = match access.width() {
+            Width::B8 => word,
+            width => width.extract(word, addr.0),
+        };
+        if value != issued || self.thread.is_dataflow() {
+            self.differs(out, at, value);
+        }
+        if out.recorder().is_some() {
+            self.record_load(out, at);
+        }
+        out.performed(self.id, addr.line(), way, Access::Load);
+        self.complete_load(out, at, ready);
+    }
+    /// A load finds another value than the program was given, or the program is given its value only now.
+    #[cold]
+    fn differs(&mut self, out: &mut impl Outside, at: usize, value: u64) {
+        let e = &self.window[at];
         let (op, id) = (e.op, e.id);
-        let value = op.access.width().extract(out.word(op.addr), op.addr.0);
         if self.thread.is_dataflow() {
             self.deliver(out, id, value);
-        } else if value != op.value && !self.rolled_back() {
+        } else if !self.rolled_back() {
             self.counters.races += 1;
             if let Some(r) = out.recorder() {
                 r.raced(self.id, &op);
             }
         }
-        self.observed(out, &op, id);
+    }
+    #[cold]
+    fn record_load(&mut self, out: &mut impl Outside, at: usize) {
+        let e = &self.window[at];
+        let (op, id) = (e.op, e.id);
+        self.record_read(out, &op, id);
         if let Some(r) = out.recorder() {
             r.order.load(self.id, id, op.addr);
         }
-        out.performed(self.id, op.addr.line(), way, Access::Load);
-        self.complete_load(out, at, ready);
     }
 
     /// Load `id` of a dataflow thread has its value: stores that need it get theirs, and dispatch goes on from here if it waited.
@@ -144,8 +166,10 @@ impl HardwareThread {
         }
     }
 
+    #[inline(always)] // its parts are calls
     fn complete_load(&mut self, out: &mut impl Outside, at: usize, ready: Ps) {
-        self.complete(out, at, out.shape().cycle(ready));
+        self.known(at, out.shape().cycle(ready));
+        self.completed(out, at);
         let h = &*self;
         // A full window has a free entry again only when something commits.
         if h.stopped != Some(Stopped::Window) || h.committed > h.window.first() {

@@ -30,6 +30,7 @@ impl HardwareThread {
         None
     }
     /// The operand of an entry is there from cycle `start` on: issue it.
+    #[inline(always)] // into those who find what goes on
     fn go_on(&mut self, out: &mut impl Outside, at: usize, start: u64) {
         let e = &mut self.window[at];
         if e.op.kind.is_store() {
@@ -44,7 +45,7 @@ impl HardwareThread {
         self.issue_load(out, at, id, start);
     }
     /// A load whose address is known in cycle `start` goes to the L1, or waits for a fence.
-    #[inline]
+    #[inline(always)] // into dispatch
     pub(super) fn issue_load(&mut self, out: &mut impl Outside, at: usize, id: u32, start: u64) {
         match self.behind_fence(at, id) {
             true => self.window[at].progress = Progress::Fence,
@@ -75,14 +76,17 @@ impl HardwareThread {
     }
     /// The result of an entry is (or will be) available in cycle `ready`.
     pub(crate) fn complete(&mut self, out: &mut impl Outside, at: usize, ready: u64) {
-        let h = &mut *self;
-        h.known(at, ready);
-        let e = &h.window[at];
-        let awaited_by = e.awaited_by;
-        if e.op.kind.is_full_fence() {
-            h.open_fences -= 1;
+        self.known(at, ready);
+        if self.window[at].op.kind.is_full_fence() {
+            self.open_fences -= 1;
             self.leave_fence(out, at);
         }
+        self.completed(out, at);
+    }
+    /// The result of an entry has become known: those go on that wait for it, and it commits if it is the oldest.
+    #[inline(always)]
+    pub(super) fn completed(&mut self, out: &mut impl Outside, at: usize) {
+        let awaited_by = self.window[at].awaited_by;
         if awaited_by != 0 {
             self.wake_dependents(out, at, awaited_by as usize);
         }
@@ -92,6 +96,7 @@ impl HardwareThread {
     }
 
     /// The full fence at `at` completed: loads up to the next one go on.
+    #[inline(never)]
     fn leave_fence(&mut self, out: &mut impl Outside, at: usize) {
         for i in at + 1..self.window.end() {
             let e = &self.window[i];
@@ -114,6 +119,7 @@ impl HardwareThread {
     }
 
     /// A load behind a fence that is gone goes on.
+    #[inline(never)] // few do
     fn leave(&mut self, out: &mut impl Outside, at: usize) {
         let e = &self.window[at];
         let (id, since, dep) = (e.id, e.since, e.op.dep);
@@ -123,6 +129,7 @@ impl HardwareThread {
     }
 
     /// A result is known: the operations that wait for it go on, oldest first up to the youngest.
+    #[inline(never)] // calls itself
     fn wake_dependents(&mut self, out: &mut impl Outside, producer: usize, youngest: usize) {
         let mut last = youngest;
         loop {

@@ -69,8 +69,8 @@ pub(crate) struct HardwareThread {
     pub store_freed: Ps,
     /// What the store queue was refused for last.
     pub queue_blame: Option<Cause>,
-    /// What the next instruction is charged for, because a full store queue held it up.
-    pub held_up: Option<Cause>,
+    /// What the next instruction is charged for: execution, unless a full store queue held it up.
+    pub held_up: Cause,
     /// The instruction at the head waits for this since then.
     pub head_wait: Option<(Cause, Ps)>,
     /// Refused by the design; to be asked again after a kick.
@@ -175,7 +175,7 @@ impl HardwareThread {
             store_event: None,
             store_freed: Ps::ZERO,
             queue_blame: None,
-            held_up: None,
+            held_up: Cause::Execute,
             head_wait: None,
             refused: Vec::new(),
             asked_again: Vec::new(),
@@ -230,9 +230,13 @@ impl HardwareThread {
     }
 
     /// Schedules the access to the L1 of the load at a position: in this cycle or, if that lies in the past, the next.
+    #[inline(always)] // into dispatch
     pub(crate) fn load_at(&mut self, out: &mut impl Outside, at: usize, cycle: u64) {
         let shape = out.shape();
-        let time = (shape.period * cycle).max(shape.align(out.now()));
+        let mut time = shape.period * cycle;
+        if time < out.now() {
+            time = shape.align(out.now());
+        }
         if self.drawn {
             self.issues(out, self.window[at].id, time);
         }
