@@ -228,6 +228,16 @@ impl<E: Copy> EventQueue<E> {
         }
         Some(self.nodes[self.slots[self.next_slot()].first as usize].at)
     }
+    /// The event that will happen last of those at `at`, if that is easily found: nothing later is in its slot.
+    #[inline]
+    pub fn last_at(&self, at: Ps) -> Option<E> {
+        let index = tick(at) as usize % SLOTS;
+        if self.occupied[index / 64] >> (index % 64) & 1 == 0 {
+            return None;
+        }
+        let last = &self.nodes[self.slots[index].last as usize];
+        (last.at == at).then_some(last.event)
+    }
     /// Puts the far events that the horizon has reached into their slots.
     #[cold]
     fn draw_near(&mut self) {
@@ -297,6 +307,12 @@ mod tests {
                 } else {
                     let want = list.iter().min().copied();
                     assert_eq!(q.next_at().map(|t| t.0), want.map(|w| w.0), "round {round}");
+                    if let Some((t, _)) = want
+                        && let Some(last) = q.last_at(Ps(t))
+                    {
+                        let latest = list.iter().filter(|x| x.0 == t).max();
+                        assert_eq!(Some((t, last)), latest.copied(), "round {round}");
+                    }
                     assert_eq!(q.pop().map(|(t, e)| (t.0, e)), want, "round {round}");
                     list.retain(|x| Some(*x) != want);
                     assert_eq!(q.len(), list.len());

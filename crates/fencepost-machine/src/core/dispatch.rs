@@ -312,7 +312,12 @@ impl HardwareThread {
         *entry = Entry {
             op: *op,
             since,
-            result: since + cycles,
+            // What a load has there before it is done says that no other is in its run (`load_run`).
+            result: if progress == Progress::Issued {
+                0
+            } else {
+                since + cycles
+            },
             id,
             awaited_by: 0,
             next_waiting: 0,

@@ -23,12 +23,11 @@ impl HardwareThread {
         }
     }
 
-    /// The load at a position accesses the L1.
-    pub(crate) fn load(&mut self, out: &mut impl Outside, position: u32) {
-        let h = &mut *self;
-        let Some((at, e)) = h.window.find(position).filter(|(_, e)| !e.done()) else {
-            return;
-        };
+    /// The load at a position, which has no result yet, accesses the L1.
+    #[inline(always)] // into those who found it
+    pub(super) fn look_up(&mut self, out: &mut impl Outside, at: usize) {
+        let (h, position) = (&mut *self, at as u32);
+        let e = &h.window[at];
         let (id, addr, dep) = (e.id, e.op.addr, e.op.dep);
         let skips = planted!("core.forwarding-left-out", "a load sees the stores of its own thread");
         if let Some(store) = h.stores.forwarder(addr, id).filter(|_| !skips) {

@@ -13,6 +13,7 @@ mod commit;
 mod dispatch;
 mod entry;
 mod head;
+mod load_run;
 mod loads;
 mod locks;
 mod operands;

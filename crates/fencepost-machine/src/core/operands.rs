@@ -48,7 +48,10 @@ impl HardwareThread {
     #[inline(always)] // into dispatch
     pub(super) fn issue_load(&mut self, out: &mut impl Outside, at: usize, id: u32, start: u64) {
         match self.behind_fence(at, id) {
-            true => self.window[at].progress = Progress::Fence,
+            true => {
+                self.window[at].progress = Progress::Fence;
+                self.fenced += 1;
+            }
             false => self.load_at(out, at, start),
         }
     }
@@ -98,6 +101,9 @@ impl HardwareThread {
     /// The full fence at `at` completed: loads up to the next one go on.
     #[inline(never)]
     fn leave_fence(&mut self, out: &mut impl Outside, at: usize) {
+        if self.fenced == 0 {
+            return;
+        }
         for i in at + 1..self.window.end() {
             let e = &self.window[i];
             if e.op.kind.is_full_fence() && !e.done() {
@@ -111,6 +117,9 @@ impl HardwareThread {
 
     /// A full fence left the store queue: loads behind no other one go on.
     pub(crate) fn leave_queued_fence(&mut self, out: &mut impl Outside) {
+        if self.fenced == 0 {
+            return;
+        }
         for i in self.window.first()..self.window.end() {
             if self.window[i].progress == Progress::Fence {
                 self.leave(out, i);
@@ -121,6 +130,7 @@ impl HardwareThread {
     /// A load behind a fence that is gone goes on.
     #[inline(never)] // few do
     fn leave(&mut self, out: &mut impl Outside, at: usize) {
+        self.fenced -= 1;
         let e = &self.window[at];
         let (id, since, dep) = (e.id, e.since, e.op.dep);
         if let Some(start) = self.operand(Entered { at, id, since, dep }) {

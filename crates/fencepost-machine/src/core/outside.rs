@@ -12,7 +12,7 @@ use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, QueueId, Span, St
 pub(crate) enum Turn {
     /// Dispatch may go on.
     Dispatch,
-    /// A load accesses the L1: the one at this position of the window (the lower half of it).
+    /// A load accesses the L1, the one at this position of the window (the lower half of it), and then those that do so in the same turn.
     Load(u32),
     /// The store queue may act.
     Stores,
@@ -30,6 +30,8 @@ pub(crate) trait Outside {
     fn hooks(&self) -> Hooks;
     /// Gives a thread its turn at `at`.
     fn schedule(&mut self, at: Ps, hw_thread: HwThread, turn: Turn);
+    /// Whether a scheduled turn is known to be the last of what happens at `at`: what follows it there can be done with it.
+    fn is_last(&self, at: Ps, hw_thread: HwThread, turn: Turn) -> bool;
 
     /// The L1 of a thread's core. The core looks there by itself for a line that was used last of its set, which nearly every hit is.
     fn l1(&self, hw_thread: HwThread) -> &Tags;

@@ -2,6 +2,7 @@
 
 use super::account::Account;
 use super::entry::Entry;
+use super::load_run::LoadRun;
 use super::outside::{Outside, Turn};
 use super::ring::Ring;
 use super::store_queue::{StoreQueue, StoreState};
@@ -77,6 +78,10 @@ pub(crate) struct HardwareThread {
     pub refused: Vec<Refused>,
     /// What is being asked again; empty in between.
     pub asked_again: Vec<Refused>,
+    /// Loads scheduled last for one moment, with nothing between them.
+    pub run: LoadRun,
+    /// Loads that the window holds back behind a full fence.
+    pub fenced: u32,
     /// Loads that found the L1 blocked, by position.
     pub blocked_loads: Vec<u32>,
     /// Where time went.
@@ -179,6 +184,8 @@ impl HardwareThread {
             head_wait: None,
             refused: Vec::new(),
             asked_again: Vec::new(),
+            run: LoadRun::default(),
+            fenced: 0,
             blocked_loads: Vec::new(),
             account: Account::default(),
             instructions: 0,
@@ -229,19 +236,6 @@ impl HardwareThread {
         }
     }
 
-    /// Schedules the access to the L1 of the load at a position: in this cycle or, if that lies in the past, the next.
-    #[inline(always)] // into dispatch
-    pub(crate) fn load_at(&mut self, out: &mut impl Outside, at: usize, cycle: u64) {
-        let shape = out.shape();
-        let mut time = shape.period * cycle;
-        if time < out.now() {
-            time = shape.align(out.now());
-        }
-        if self.drawn {
-            self.issues(out, self.window[at].id, time);
-        }
-        out.schedule(time, self.id, Turn::Load(at as u32));
-    }
     /// Operation `id` goes to the L1, or begins to act, at this time.
     #[cold]
     pub(crate) fn issues(&mut self, out: &mut impl Outside, id: u32, at: Ps) {
@@ -294,7 +288,11 @@ impl HardwareThread {
     pub(crate) fn start_over(&mut self, out: &mut impl Outside, waiter: Waiter) {
         let now = out.now();
         match waiter {
-            Waiter::Load(_, at) => out.schedule(now, self.id, Turn::Load(at)),
+            Waiter::Load(_, at) => {
+                // Its turn is another one than that which it had.
+                self.run = LoadRun::default();
+                out.schedule(now, self.id, Turn::Load(at));
+            }
             Waiter::Store(_, id) => {
                 if let Some((_, s)) = self.stores.by_id(id) {
                     s.state = StoreState::Committed(now);

@@ -56,6 +56,9 @@ impl Outside for Fake {
     fn hooks(&self) -> Hooks {
         Hooks::default()
     }
+    fn is_last(&self, _: Ps, _: HwThread, _: Turn) -> bool {
+        false
+    }
     fn schedule(&mut self, at: Ps, hw_thread: HwThread, turn: Turn) {
         assert!(at >= self.now, "nothing is scheduled in the past");
         self.at(at, Next::Turn(hw_thread, turn));

@@ -139,6 +139,12 @@ impl Agenda {
     pub(super) fn schedule(&mut self, at: Ps, ev: Ev) {
         self.0.schedule(at, Packed::pack(ev));
     }
+    /// Whether an event is known to happen last of those at `at`.
+    #[inline(always)]
+    pub(super) fn is_last(&self, at: Ps, ev: Ev) -> bool {
+        let Packed(what, tag) = Packed::pack(ev);
+        self.0.last_at(at).is_some_and(|last| (last.0, last.1) == (what, tag))
+    }
     /// Whether nothing more happens at the present moment.
     pub(super) fn moment_is_over(&self) -> bool {
         self.0.next_at().is_none_or(|at| at > self.now())

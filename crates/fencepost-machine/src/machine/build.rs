@@ -209,6 +209,7 @@ impl Machine {
             initial: work.initial,
             measured: None,
             stop_at: Ps(u64::MAX),
+            joined: 0,
             watch: work.record.then(Watch::default),
         };
         if work.warm_up == 0 {

@@ -21,6 +21,8 @@ pub struct Machine {
     /// How long is measured, where that is not until the work is done; and when that time has passed.
     pub(super) measured: Option<Ps>,
     pub(super) stop_at: Ps,
+    /// Events that were done with the one before them.
+    pub(super) joined: u64,
     /// What is looked at when a moment is over; nothing in a run that is neither recorded nor looks for sleepers.
     pub(super) watch: Option<Watch>,
 }

@@ -207,11 +207,26 @@ impl Machine {
         // Asked before anything else is looked at: so it is one step with telling events apart.
         match turn {
             Turn::Dispatch => self.with_thread(hw_thread, |thread, out| thread.start(out)),
-            Turn::Load(at) => self.with_thread(hw_thread, |thread, out| thread.load(out, at)),
+            Turn::Load(at) => self.loads(hw_thread, at),
             Turn::Stores => self.with_thread(hw_thread, |thread, out| thread.stores_turn(out)),
             Turn::Head => self.with_thread(hw_thread, |thread, out| thread.head(out)),
         }
         self.check_warm_up();
+    }
+    /// A load accesses the L1, and then those of its run: each as if it were an event of its own.
+    #[inline(always)]
+    fn loads(&mut self, hw_thread: HwThread, mut at: u32) {
+        loop {
+            let (thread, out) = self.thread(hw_thread);
+            let behind = thread.load_turn(out, at);
+            if behind == 0 {
+                return;
+            }
+            self.check_warm_up();
+            self.after();
+            self.joined += 1;
+            at = at.wrapping_add(behind);
+        }
     }
     #[inline(always)]
     fn with_thread(&mut self, hw_thread: HwThread, act: impl FnOnce(&mut HardwareThread, &mut Rest)) {

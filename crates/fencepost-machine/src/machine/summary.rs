@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 impl Machine {
     pub(super) fn report(mut self, end: Ps, events: u64) -> RunReport {
+        let events = events + self.joined;
         let start = self.start.take().unwrap_or_else(|| Start {
             time: Ps::ZERO,
             threads: vec![Default::default(); self.threads.len()],

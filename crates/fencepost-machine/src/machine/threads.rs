@@ -81,6 +81,10 @@ impl Outside for Rest {
     fn schedule(&mut self, at: Ps, hw_thread: HwThread, turn: Turn) {
         self.sys.events.schedule(at, Ev::Thread(hw_thread, turn));
     }
+    #[inline(always)]
+    fn is_last(&self, at: Ps, hw_thread: HwThread, turn: Turn) -> bool {
+        self.sys.events.is_last(at, Ev::Thread(hw_thread, turn))
+    }
 
     #[inline(always)]
     fn l1(&self, hw_thread: HwThread) -> &Tags {

@@ -173,8 +173,7 @@ impl Controller {
         let queue = write.queue;
         out.push(MemEvent::Accepted { id, write: *write });
         if self.accept_is_durable {
-            let (write, record) = (*write, true);
-            out.push(MemEvent::Durable { id, write, record });
+            self.report_durable(slot, out);
         }
         match self.writes.arrive(slot) {
             Arrival::Merged => {
@@ -225,18 +224,9 @@ impl Controller {
                 "a write that the medium has stored is reported as durable"
             );
         if reported {
-            let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
-            let record = true;
-            out.push(MemEvent::Durable { id, write, record });
-            for origin in self.writes.merged(slot) {
-                let (id, record) = (origin.id, false);
-                let (hw_thread, cause) = (origin.hw_thread, origin.cause);
-                let write = Write {
-                    cause,
-                    hw_thread,
-                    ..write
-                };
-                out.push(MemEvent::Durable { id, write, record });
+            self.report_durable(slot, out);
+            if !self.writes.merged(slot).is_empty() {
+                self.report_merged(slot, out);
             }
         }
         self.tell_scheduler(now, slot, |s, bank, id, write| s.stored(now, bank, id, write));
@@ -247,6 +237,26 @@ impl Controller {
         self.line_free(out);
         self.follow_fill(now, queue);
         self.follow_epochs(now);
+    }
+    /// A write is durable.
+    #[inline(never)] // it is copied once, and not before it is known that it is reported
+    fn report_durable(&self, slot: Slot, out: &mut Vec<MemEvent>) {
+        let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
+        let record = true;
+        out.push(MemEvent::Durable { id, write, record });
+    }
+    /// So are those that were merged into it.
+    #[cold]
+    fn report_merged(&self, slot: Slot, out: &mut Vec<MemEvent>) {
+        for origin in self.writes.merged(slot) {
+            let (id, record) = (origin.id, false);
+            let write = Write {
+                cause: origin.cause,
+                hw_thread: origin.hw_thread,
+                ..*self.writes.write(slot)
+            };
+            out.push(MemEvent::Durable { id, write, record });
+        }
     }
     /// After the queues changed: looks whether other epochs may issue.
     pub(super) fn follow_epochs(&mut self, now: Ps) {
