@@ -40,9 +40,10 @@ impl HardwareThread {
             self.issues(out, self.window[at].id, time);
         }
         if time == self.run.at && out.is_last(time, self.id, Turn::Load(self.run.first as u32)) {
-            // A load has no result yet: in its place stands how many entries behind it the next one of its run lies (0: none).
+            // A load has no result yet: in its place stands how many entries behind it the next one of its run lies (0: none). It may lie
+            // before it: whoever waits for a result is issued when that is there.
             let last = std::mem::replace(&mut self.run.last, at);
-            self.window[last].result = (at - last) as u64;
+            self.window[last].result = u64::from((at as u32).wrapping_sub(last as u32));
             return;
         }
         self.run = LoadRun {
