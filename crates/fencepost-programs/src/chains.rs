@@ -7,6 +7,7 @@ use crate::layout::{Layout, Rows};
 use crate::sites;
 use crate::tx::Tx;
 use fencepost_kernel::{Addr, At, Mem, Span, Val, Violation, rng};
+use std::collections::BTreeSet;
 
 /// Offset of the next entry's address in an entry.
 pub(crate) const NEXT: u64 = 0;
@@ -87,7 +88,7 @@ impl Chains {
         key: u64,
         is_entry: impl Fn(u64) -> bool,
     ) -> Result<u64, Violation> {
-        let (mut seen, mut found) = (Vec::new(), 0);
+        let (mut seen, mut found) = (BTreeSet::new(), 0);
         let mut entry = m.load(self.head::<()>(key)).v;
         while entry != 0 {
             let at = At::<()>::new(Addr(entry));
@@ -101,10 +102,9 @@ impl Chains {
                     "a linked entry is not whole: its key is not of this chain",
                 ));
             }
-            if seen.contains(&own) {
+            if !seen.insert(own) {
                 return Err(Violation::at(at.addr, "a key is in its chain twice"));
             }
-            seen.push(own);
             if own == key {
                 found = entry;
             }

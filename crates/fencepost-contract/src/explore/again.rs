@@ -71,9 +71,10 @@ pub(super) fn is_fenced(tape: &Trace) -> bool {
 pub(super) fn at_most(left: u64) -> Budget {
     Budget::States(left.clamp(1, MOST_SECOND))
 }
-/// An exploration of the crash states of one recovery.
-pub(super) fn explorer(space: &CrashSpace) -> Explorer<'_> {
+/// An exploration of the crash states of one recovery; one after that counts as endless after so many accesses.
+pub(super) fn explorer(space: &CrashSpace, loads: u64) -> Explorer<'_> {
     Explorer::new(space)
+        .endless_after_loads(loads)
         .budget(Budget::States(MOST_SECOND))
         .beside_others(MOST_STEPS)
 }
@@ -135,7 +136,8 @@ pub(super) fn interrupt(
         report.fenced |= is_fenced(&tape);
         report.recoveries += 1;
         let left = at_most(allowance.recoveries.saturating_sub(tally.recoveries));
-        let inner = explorer(&space).budget(left).until(allowance.until);
+        let inner = explorer(&space, first.rules.loads_per_run);
+        let inner = inner.budget(left).until(allowance.until);
         let found = explore(&inner, subject)?;
         tally.recoveries += found.recoveries;
         tally.steps += found.steps;
@@ -189,7 +191,7 @@ pub(super) fn replay(
     let tape = tape_of(subject, path, crash, &first.rules, &mut Tally::default())?.ok_or_else(other)?;
     let image = first.space.graph.image_of(|n: NodeId| durable[n.index()]);
     let space = space_of(contract, &tape, &image, crash, first.extent).ok_or_else(other)?;
-    let found = explorer(&space).replay_state(subject, "", second)?;
+    let found = explorer(&space, first.rules.loads_per_run).replay_state(subject, "", second)?;
     Ok(match (found.verdict, found.witness) {
         (Err(why), Some(witness)) => Err((why, witness)),
         _ => Ok(()),

@@ -198,7 +198,9 @@ impl CrashCheck {
             |explorer, recording| {
                 let oracle = Oracle::new(program, &recording.trace.ops);
                 let memory = Extent::of_layout(program.footprint());
-                explorer.memory(memory).explore(&mut steps(&oracle))
+                let explorer = explorer.memory(memory);
+                let explorer = explorer.recoveries_take(oracle.usual_of(&recording.initial, run.threads as usize));
+                explorer.explore(&mut steps(&oracle))
             },
         )
     }
@@ -209,7 +211,8 @@ impl CrashCheck {
         let recording = record_program(program, run.dialect, run.threads, run.ops, run.ack_every, schedule)?;
         let oracle = Oracle::new(program, &recording.trace.ops);
         let memory = Extent::of_layout(program.footprint());
-        self.replay_recorded(&recording, Some(memory), &mut steps(&oracle), id)
+        let takes = oracle.usual_of(&recording.initial, run.threads as usize);
+        self.replay_recorded(&recording, Some((memory, takes)), &mut steps(&oracle), id)
     }
     /// The same for other recoveries.
     pub fn replay(
@@ -224,14 +227,14 @@ impl CrashCheck {
     fn replay_recorded(
         &self,
         recording: &Recording,
-        memory: Option<Extent>,
+        memory: Option<(Extent, u64)>,
         subject: &mut dyn Subject,
         id: &str,
     ) -> Result<Replayed, CheckError> {
         let space: CrashSpace = self.contract.space(&recording.trace, &recording.initial);
         let explorer = self.explorer(&space);
         let explorer = match memory {
-            Some(memory) => explorer.memory(memory),
+            Some((memory, takes)) => explorer.memory(memory).recoveries_take(takes),
             None => explorer,
         };
         Ok(explorer.replay(subject, id)?)

@@ -2,6 +2,7 @@
 
 use super::crash_report::Budget;
 use super::known::{Known, Status};
+use super::on_image::MANY;
 use super::order::Order;
 use super::path::Path;
 use super::replay_id::{Deviation, ReplayError, ReplayId};
@@ -96,6 +97,15 @@ impl<'s> Explorer<'s> {
     pub fn memory(mut self, extent: Extent) -> Self {
         self.extent = extent;
         self.rules.loads_per_run = extent.endless_after(self.rules.loads_per_run);
+        self
+    }
+    /// Recovery takes so many accesses of a memory that is sound: no recovery counts as endless before it has made many times as many.
+    pub fn recoveries_take(self, accesses: u64) -> Self {
+        self.endless_after_loads(MANY.saturating_mul(accesses))
+    }
+    /// No recovery counts as endless before it has made so many accesses.
+    pub(super) fn endless_after_loads(mut self, loads: u64) -> Self {
+        self.rules.loads_per_run = self.rules.loads_per_run.max(loads);
         self
     }
     /// Limits the work.

@@ -15,6 +15,10 @@ use std::rc::Rc;
 
 /// Memory operations, and steps, after which a recovery of one image counts as endless.
 const ENDLESS: u64 = 1 << 24;
+/// A recovery may take so many times what that of the memory before the run takes.
+pub(super) const MANY: u64 = 8;
+/// What that may take.
+const MOST: u64 = 1 << 32;
 
 /// A program's recovery and audit whatever the program is, so that checks are compiled once and not for each program.
 pub trait AnyOracle: Sealed {
@@ -22,6 +26,9 @@ pub trait AnyOracle: Sealed {
     fn subject(&self) -> Box<dyn Subject + '_>;
     /// The memory that exists for the program.
     fn extent(&self) -> Extent;
+    /// Accesses that a recovery of the memory before the run takes, whole audit included; 0 if that memory is not known
+    /// ([`Oracle::passing_over`]). An audit of few long chains takes more than one of all words. So many threads run.
+    fn usual(&self, threads: usize) -> u64;
 }
 mod sealed {
     use super::{CrashPoint, Image, LineAddr, Violation, Walk, Watch};
@@ -54,6 +61,9 @@ impl<P: Program> AnyOracle for Oracle<'_, P> {
     fn extent(&self) -> Extent {
         Extent::of_layout(self.program().footprint())
     }
+    fn usual(&self, threads: usize) -> u64 {
+        self.setup().map_or(0, |before| self.usual_of(&before, threads))
+    }
 }
 impl<P: Program> Sealed for Oracle<'_, P> {
     fn images_recovered(&self) -> u64 {
@@ -84,8 +94,29 @@ impl<P: Program> Oracle<'_, P> {
         (mut watch, walk, since): How<'_>,
     ) -> (Result<(), Violation>, Watch) {
         self.count_run();
-        watch.allow(self.extent().endless_after(ENDLESS));
-        let (before, states) = &mut *self.series().borrow_mut();
+        let least = self.extent().endless_after(ENDLESS);
+        let allowed = least.max(MANY.saturating_mul(self.known_usual()));
+        watch.allow(allowed);
+        let setup = self.setup().filter(|_| walk == Walk::Changed);
+        let series = &mut *self.series().borrow_mut();
+        let mut ended = self.recovered(series, (image, setup.clone()), crash, (watch, since));
+        if ended.1.is_spent() && self.known_usual() == 0 && MANY.saturating_mul(self.usual(crash.begun.len())) > allowed
+        {
+            // The program takes long for a memory that is sound.
+            watch = Watch::anew(ended.1);
+            watch.allow(MANY.saturating_mul(self.known_usual()));
+            *series = Default::default();
+            ended = self.recovered(series, (image, setup), crash, (watch, None));
+        }
+        ended
+    }
+    fn recovered(
+        &self,
+        (before, states): &mut (Before, Vec<P::Audit>),
+        memory: (&Image, Option<Rc<Image>>),
+        crash: &CrashPoint,
+        how: (Watch, Option<&[LineAddr]>),
+    ) -> (Result<(), Violation>, Watch) {
         let mut run = OnImage {
             program: self.program(),
             model: self.model(),
@@ -94,8 +125,21 @@ impl<P: Program> Oracle<'_, P> {
             from: None,
             states,
         };
-        let setup = self.setup().filter(|_| walk == Walk::Changed);
-        recovered(&mut run, before, (image, setup), crash, (watch, since))
+        recovered(&mut run, before, memory, crash, how)
+    }
+    /// Accesses that a recovery of this memory, from which the run began, takes.
+    pub(super) fn usual_of(&self, before: &Image, threads: usize) -> u64 {
+        if self.known_usual() == 0 {
+            let mut watch = Watch::new();
+            watch.allow(MOST);
+            let nothing = CrashPoint {
+                begun: vec![0; threads],
+                acked: vec![0; threads],
+            };
+            let (_, watch) = self.recovered(&mut Default::default(), (before, None), &nothing, (watch, None));
+            self.know_usual(watch.accesses().max(1));
+        }
+        self.known_usual()
     }
 }
 

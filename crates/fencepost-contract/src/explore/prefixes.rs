@@ -9,7 +9,7 @@ pub use recovered::Recovered;
 use super::again;
 use super::crash_report::{AgainReport, Verdict};
 use super::log_points::{candidates, is_chosen, missing, within_node};
-use super::on_image::{AnyOracle, Walk};
+use super::on_image::{AnyOracle, MANY, Walk};
 use super::replay_id::{ReplayError, ReplayId};
 use super::search::ExploreError;
 use super::walks::Walks;
@@ -312,7 +312,7 @@ impl<'a> PrefixCheck<'a> {
         report.recoveries += 1;
         report.fenced |= again::is_fenced(tape);
         let left = again::at_most(self.most_second - *second);
-        let found = again::explorer(&space)
+        let found = again::explorer(&space, self.loads())
             .budget(left)
             .until(self.until)
             .explore(&mut *self.oracle.subject())?;
@@ -320,6 +320,10 @@ impl<'a> PrefixCheck<'a> {
         report.states = report.states.saturating_add(found.states_covered);
         report.complete &= found.verdict == Verdict::Clean;
         Ok(found.witness)
+    }
+    /// Accesses after which a recovery behind an interrupted one counts as endless.
+    fn loads(&self) -> u64 {
+        MANY.saturating_mul(self.oracle.usual(self.trace.threads as usize))
     }
     fn broken(&self, point: &Point<'_>, why: Violation, second: Option<Witness>) -> BrokenPrefix {
         let mut history = History::of(self.trace, &Image::default());
@@ -377,7 +381,8 @@ impl<'a> PrefixCheck<'a> {
             let Some(space) = again::space_of(contract, tape, image, point.crash, self.extent) else {
                 return ControlFlow::Break(no("its recovery stores nothing"));
             };
-            let again = again::explorer(&space).replay_state(&mut *self.oracle.subject(), "", second);
+            let again = again::explorer(&space, self.loads());
+            let again = again.replay_state(&mut *self.oracle.subject(), "", second);
             ControlFlow::Break(again.map(|r| Some(self.broken(point, r.verdict.err()?, r.witness))))
         });
         match flow {

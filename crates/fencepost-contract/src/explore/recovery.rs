@@ -67,6 +67,8 @@ pub struct Oracle<'p, P: Program> {
     setup: Option<Rc<Image>>,
     /// Crash images recovered so far.
     runs: Cell<u64>,
+    /// Accesses that a recovery of the memory before the run takes; 0 while that was not asked.
+    usual: Cell<u64>,
     /// The audit of the image before, and the states before its steps.
     series: RefCell<(Before, Vec<P::Audit>)>,
 }
@@ -78,6 +80,7 @@ impl<'p, P: Program> Oracle<'p, P> {
             model: program.model(ops),
             setup: None,
             runs: Cell::new(0),
+            usual: Cell::new(0),
             series: RefCell::default(),
         }
     }
@@ -95,6 +98,12 @@ impl<'p, P: Program> Oracle<'p, P> {
     }
     pub(super) fn runs(&self) -> u64 {
         self.runs.get()
+    }
+    pub(super) fn known_usual(&self) -> u64 {
+        self.usual.get()
+    }
+    pub(super) fn know_usual(&self, accesses: u64) {
+        self.usual.set(accesses);
     }
     pub(super) fn count_run(&self) {
         self.runs.set(self.runs.get() + 1);

@@ -40,6 +40,17 @@ impl Watch {
         self.before = self.total();
         (self.allowed, self.left) = (accesses, accesses);
     }
+    /// The same watch for another run of the same image: what a tape holds of the last one is taken off it.
+    pub fn anew(last: Watch) -> Watch {
+        Watch {
+            tape: last.tape.is_some().then(Trace::default),
+            ..last
+        }
+    }
+    /// Whether the run counts as endless.
+    pub fn is_spent(&self) -> bool {
+        self.left == 0
+    }
     /// Accesses of the run so far.
     pub fn accesses(&self) -> u64 {
         self.allowed - self.left

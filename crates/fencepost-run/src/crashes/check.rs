@@ -192,6 +192,7 @@ impl Recorded<'_> {
         then(
             Explorer::new(&space)
                 .memory(self.oracle.extent())
+                .recoveries_take(self.oracle.usual(trace.threads as usize))
                 .budget(Budget::States(IN_FLIGHT))
                 .beside_others(IN_FLIGHT_STEPS)
                 .prefix(prefix),
