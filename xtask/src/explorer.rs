@@ -3,7 +3,8 @@
 //! see them, and state by state from the graph's own definition of a crash state. Between them, on programs of a few instructions, the
 //! crash states that the contracts of the x86 family and of relaxed consistency allow are those of their axioms and of an abstract machine,
 //! of transactions those of a machine that commits them one after the other, and of barriers and strands the sets that these leave closed; and conformance refuses a random persist order exactly if it
-//! leaves the crash states of its contract.
+//! leaves the crash states of its contract; that of transactions, exactly if something is home before it would survive,
+//! and of a log by values, exactly if no choice of the stores that they may stand for conforms.
 
 #[path = "../../crates/fencepost-contract/tests/main/explore_common/mod.rs"]
 mod explore_common;
@@ -20,6 +21,8 @@ use std::process::ExitCode;
 const PROGRAMS: u64 = 5_000;
 /// Of so many programs one is followed by programs on which contracts are held to their axioms.
 const BETWEEN: u64 = 4;
+/// Logs by values for each program: few have choices that are taken back.
+const BY_VALUE: u64 = 12;
 const AGREE: [fn(&mut Stream, u64); 5] = [
     support::agree::px86_unordered,
     support::agree::px86_ordered,
@@ -69,6 +72,13 @@ pub(crate) fn compare(programs: u64, seed: u64) -> Result<u64, u64> {
             let judged = AssertUnwindSafe(|| support::any_order::judged_by_states(&mut rng, kind, program));
             catch_unwind(judged).map_err(|_| program)?;
         }
+        let judged = AssertUnwindSafe(|| {
+            support::recoverable::judged_anew(&mut rng, program);
+            for _ in 0..BY_VALUE {
+                support::by_value::best_choice(&mut rng, program);
+            }
+        });
+        catch_unwind(judged).map_err(|_| program)?;
     }
     Ok(broken)
 }

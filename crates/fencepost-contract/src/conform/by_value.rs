@@ -2,9 +2,9 @@
 //!
 //! Values may repeat (a store of what is there already; A, B, A), so several stores can be meant. A log conforms if *any*
 //! consistent choice does. The choices form a lattice: if two are consistent with the order and the must-sets, so is the one
-//! that takes the younger store wherever they differ. Hence the youngest choice decides, and it is found in one pass
-//! backwards (no word may hold a store that a later line of the log takes back) and one forwards (what must come before has
-//! to be durable).
+//! that takes the younger store wherever they differ. Hence the youngest choice decides. It is found by passes
+//! backwards (no word may hold a store that a later line of the log takes back) and forwards (what must come before has
+//! to be durable): where the one finds that a word holds an older store, the other begins anew.
 
 use crate::graph::{CrashSpace, LocationId};
 use fencepost_kernel::{Image, PersistRecord, Trace, TraceKind};
@@ -22,6 +22,16 @@ pub(crate) struct Given<'a> {
 pub(super) struct Choices {
     bounds: Vec<[Option<u32>; 8]>,
     counts: FxHashMap<(u32, u64), Vec<u32>>,
+    /// By location: the words of records that hold it, the last record first.
+    held: FxHashMap<u32, Vec<Held>>,
+}
+
+/// A word of a record.
+struct Held {
+    record: usize,
+    word: usize,
+    value: u64,
+    named: bool,
 }
 
 impl Choices {
@@ -51,6 +61,7 @@ impl Choices {
         let mut choices = Choices {
             bounds: vec![[None; 8]; records.len()],
             counts,
+            held: FxHashMap::default(),
         };
         let mut cap: Vec<u32> = (0..graph.location_count() as u32)
             .map(|l| graph.versions(LocationId(l)).len() as u32)
@@ -65,9 +76,16 @@ impl Choices {
                 let Some(location) = location else { continue };
                 let versions = graph.versions(location);
                 let store_of = |v: &crate::graph::Version| graph.writes(v.node).first().and_then(|w| w.store);
-                let bound = if given.named[index as usize] >> i & 1 == 1 {
-                    let named = |v: &crate::graph::Version| store_of(v).is_some_and(|s| Some(s) <= record.data.by[i]);
-                    Some(versions.partition_point(named) as u32)
+                let named = given.named[index as usize] >> i & 1 == 1;
+                choices.held.entry(location.0).or_default().push(Held {
+                    record: index as usize,
+                    word: i,
+                    value: record.data.words[i],
+                    named,
+                });
+                let bound = if named {
+                    let until = |v: &crate::graph::Version| store_of(v).is_some_and(|s| Some(s) <= record.data.by[i]);
+                    Some(versions.partition_point(until) as u32)
                 } else {
                     let has = |v: &crate::graph::Version| store_of(v).is_some_and(|s| performed[s.index()] < event);
                     let most = (versions.partition_point(has) as u32).min(cap[location.index()]);
@@ -89,5 +107,20 @@ impl Choices {
     /// The bound of word `word` of record `record`.
     pub(super) fn bound(&self, record: usize, word: usize) -> Option<u32> {
         self.bounds[record][word]
+    }
+    /// A word of a record holds nothing younger than `bound`, and what the word held before is no younger either.
+    pub(super) fn lower(&mut self, record: usize, word: usize, location: LocationId, bound: u32) {
+        let held = self.held.remove(&location.0).unwrap_or_default();
+        let this = held.iter().position(|h| (h.record, h.word) == (record, word));
+        let mut cap = Some(bound);
+        for h in &held[this.unwrap_or(held.len())..] {
+            let known = self.bounds[h.record][h.word];
+            if h.named || known.is_none() || known <= cap {
+                break;
+            }
+            cap = cap.and_then(|most| self.youngest(location, h.value, most));
+            self.bounds[h.record][h.word] = cap;
+        }
+        self.held.insert(location.0, held);
     }
 }

@@ -1,8 +1,11 @@
 //! The linear check for contracts whose nodes are single stores.
 
+mod counts;
+mod refused;
+
 use super::by_value::{Choices, Given};
-use super::state::{Names, Settled};
-use super::{ConformReport, Demands, Refusal, Reordering, StoreAt};
+use super::state::Settled;
+use super::{ConformReport, Demands, Refusal, StoreAt};
 use crate::contracts::store_of;
 use crate::graph::{Axiom, CrashSpace, LocationId, NodeId};
 use fencepost_kernel::planted;
@@ -34,11 +37,23 @@ struct Check<'a> {
     executed: Option<(NodeId, usize)>,
     /// For logs whose lines are given by value: how, and what their words can hold.
     by_value: Option<(&'a Given<'a>, Choices)>,
+    /// A word whose store must be older than was thought when the words before it were read.
+    older: Option<Older>,
     report: ConformReport,
+}
+
+/// A word of a record holds the version of this number, or an older one.
+struct Older {
+    record: usize,
+    word: usize,
+    location: LocationId,
+    bound: u32,
 }
 
 /// A word of a line that is given by value: its location, its value, and the youngest version it can hold.
 struct Open {
+    record: usize,
+    word: usize,
     location: LocationId,
     value: u64,
     choice: u32,
@@ -53,37 +68,24 @@ pub(super) fn check(
     given: Option<&Given<'_>>,
 ) -> Result<ConformReport, Box<Refusal>> {
     let mut check = Check::new(trace, space);
-    if let Some(given) = given {
-        let at_line = |r: &PersistRecord| check.lines.get(&r.line).copied().unwrap_or_default();
-        let choices = Choices::new(given, trace, records, space, at_line);
+    let Some(given) = given else {
+        return check.run(records, demands);
+    };
+    let at_line = |r: &PersistRecord| check.lines.get(&r.line).copied().unwrap_or_default();
+    let mut choices = Choices::new(given, trace, records, space, at_line);
+    let mut first = None;
+    loop {
         check.by_value = Some((given, choices));
+        let found = check.run(records, demands);
+        let Err(refusal) = found else { return found };
+        let (Some((_, known)), Some(older)) = (check.by_value.take(), check.older.take()) else {
+            return Err(first.unwrap_or(refusal));
+        };
+        first.get_or_insert(refusal);
+        choices = known;
+        choices.lower(older.record, older.word, older.location, older.bound);
+        check = Check::new(trace, space);
     }
-    let mut must = space.must.iter().peekable();
-    for (index, event) in trace.events.iter().enumerate() {
-        if event.thread.is_some() {
-            check.check_executed()?;
-        }
-        if let Some(id) = store_of(event.kind) {
-            check.performed[id.index()] = true;
-        }
-        if let TraceKind::Durable { index: record } = event.kind {
-            let number = record as usize;
-            let record = records.get(number).ok_or_else(|| Refusal::Unknown {
-                what: format!("record {record} of {}", records.len()),
-                event: index,
-            })?;
-            check.durable(record, number, index)?;
-        }
-        while let Some(m) = must.next_if(|m| m.event == index) {
-            match m.axiom {
-                // The store's own durable event can only follow it: it must come before any thread goes on.
-                Axiom::ExecutedIsDurable => check.executed = Some((m.node, index)),
-                _ => check.must(m.node, m.axiom, index)?,
-            }
-        }
-    }
-    check.check_executed()?;
-    check.finish(demands)
 }
 
 impl<'a> Check<'a> {
@@ -122,8 +124,40 @@ impl<'a> Check<'a> {
             batch: Vec::new(),
             executed: None,
             by_value: None,
+            older: None,
             report,
         }
+    }
+
+    /// Goes through the execution once.
+    fn run(&mut self, records: &[PersistRecord], demands: Demands) -> Result<ConformReport, Box<Refusal>> {
+        let space = self.space;
+        let mut must = space.must.iter().peekable();
+        for (index, event) in self.trace.events.iter().enumerate() {
+            if event.thread.is_some() {
+                self.check_executed()?;
+            }
+            if let Some(id) = store_of(event.kind) {
+                self.performed[id.index()] = true;
+            }
+            if let TraceKind::Durable { index: record } = event.kind {
+                let number = record as usize;
+                let record = records.get(number).ok_or_else(|| Refusal::Unknown {
+                    what: format!("record {record} of {}", records.len()),
+                    event: index,
+                })?;
+                self.durable(record, number, index)?;
+            }
+            while let Some(m) = must.next_if(|m| m.event == index) {
+                match m.axiom {
+                    // The store's own durable event can only follow it: it must come before any thread goes on.
+                    Axiom::ExecutedIsDurable => self.executed = Some((m.node, index)),
+                    _ => self.must(m.node, m.axiom, index)?,
+                }
+            }
+        }
+        self.check_executed()?;
+        self.finish(demands)
     }
 
     fn at(&self, store: StoreId) -> StoreAt {
@@ -152,6 +186,8 @@ impl<'a> Check<'a> {
                     let lowest = self.durable[location.index()];
                     match choices.bound(number, i).filter(|c| *c >= lowest) {
                         Some(choice) => open.push(Open {
+                            record: number,
+                            word: i,
                             location,
                             value,
                             choice,
@@ -219,6 +255,15 @@ impl<'a> Check<'a> {
                     let (_, choices) = self.by_value.as_ref()?;
                     let older = choices.youngest(word.location, word.value, place.version)?;
                     let fits = older >= self.durable[word.location.index()];
+                    if !fits {
+                        // What the word held before was older, too.
+                        self.older = Some(Older {
+                            record: word.record,
+                            word: word.word,
+                            location: word.location,
+                            bound: older,
+                        });
+                    }
                     fits.then(|| word.choice = older)
                 });
             if lower.is_none() {
@@ -227,28 +272,6 @@ impl<'a> Check<'a> {
             self.settled.undo_to(done);
         }
     }
-    /// The word holds a value that only an older store than the durable one has written.
-    fn taken_back(&self, location: LocationId, value: u64, event: usize) -> Refusal {
-        let versions = self.space.graph.versions(location);
-        let durable = self.durable[location.index()] as usize;
-        let older = versions[..durable].iter().rev().find(|v| v.value == value);
-        let newer = durable.checked_sub(1).and_then(|d| self.store_at(versions[d].node));
-        match newer {
-            Some(newer) => Refusal::Reversed {
-                older: older.and_then(|v| self.store_at(v.node)),
-                newer,
-                event,
-            },
-            None => Refusal::Unknown {
-                what: format!(
-                    "a performed store of {value:#x} to {}",
-                    self.space.graph.address(location)
-                ),
-                event,
-            },
-        }
-    }
-
     /// Notes what one word of the line makes durable: its store and the older ones that it replaces.
     fn word(&mut self, store: StoreId, word: u64, record: &PersistRecord, event: usize) -> Result<(), Box<Refusal>> {
         if store.index() >= self.trace.stores.len() {
@@ -347,52 +370,5 @@ impl<'a> Check<'a> {
             self.store_at(missing).expect("an unsettled barrier waits for a store")
         });
         Err(Box::new(Refusal::Must { missing, axiom, event }))
-    }
-
-    fn refuse_order(&self, node: NodeId, event: usize) -> Refusal {
-        let (missing, chain) = self.settled.missing_before(node);
-        let names = Names::new(self.trace, self.space);
-        let refusal = names.order(missing, &chain, event);
-        refusal.expect("an unready store waits for a store")
-    }
-
-    /// Counts members of the batch that overtook an older store.
-    fn count_reorderings(&mut self) {
-        let graph = &self.space.graph;
-        let passed = |n: NodeId| graph.is_barrier(n) || self.settled.is_settled(n);
-        while self.oldest < graph.node_count() && passed(NodeId(self.oldest as u32)) {
-            self.oldest += 1;
-        }
-        for i in 0..self.batch.len() {
-            let node = self.batch[i];
-            if node.index() > self.oldest {
-                self.report.reordered += 1;
-                if self.report.example.is_none() {
-                    let older = self.store_at(NodeId(self.oldest as u32));
-                    let pair = older.zip(self.store_at(node));
-                    self.report.example = pair.map(|(older, younger)| Reordering { older, younger });
-                }
-            }
-            let thread = graph.writes(node)[0].thread.index();
-            let (nodes, oldest) = &mut self.by_thread[thread];
-            while nodes.get(*oldest).is_some_and(|n| self.settled.is_settled(*n)) {
-                *oldest += 1;
-            }
-            self.report.reordered_in_thread += u64::from(nodes.get(*oldest).is_some_and(|o| node > *o));
-        }
-    }
-
-    fn finish(mut self, demands: Demands) -> Result<ConformReport, Box<Refusal>> {
-        let graph = &self.space.graph;
-        let waits = |n: &NodeId| !graph.is_barrier(*n) && !self.settled.is_settled(*n);
-        let mut lost = graph.nodes().filter(waits);
-        if let Some(first) = lost.next() {
-            self.report.pending = 1 + lost.count() as u64;
-            if let (true, Some(first)) = (demands.complete, self.store_at(first)) {
-                let count = self.report.pending;
-                return Err(Box::new(Refusal::Lost { first, count }));
-            }
-        }
-        Ok(self.report)
     }
 }

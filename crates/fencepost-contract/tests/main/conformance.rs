@@ -4,6 +4,7 @@ use crate::support::any_order::judged_by_states;
 use crate::support::px86_machine::Machine;
 use crate::support::random::{self, Menu};
 use crate::support::rcbsp_order;
+use crate::support::recoverable::judged_anew;
 use crate::support::run::Run;
 use fencepost_contract::{Contract, ContractKind, LineOrder};
 use fencepost_kernel::{Fence, Flush, Stream, TraceEvent, TraceKind};
@@ -155,4 +156,12 @@ fn every_contract_accuses_exactly_the_orders_that_leave_its_crash_states() {
             "{kind}: {convicted} convicted, {cleared} cleared"
         );
     }
+}
+
+/// Log and home writes of transactions in any order: refused exactly if something is home, or called durable, that would not survive.
+#[test]
+fn transactions_conform_exactly_while_what_is_home_would_survive() {
+    let mut rng = Stream::new(11, "transactions in any order");
+    let conform = (0..600).filter(|i| judged_anew(&mut rng, *i)).count();
+    assert!((100..500).contains(&conform), "{conform} conform");
 }

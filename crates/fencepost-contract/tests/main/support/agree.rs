@@ -56,7 +56,7 @@ pub(crate) fn px86_ordered(rng: &mut Stream, i: u64) {
     let machine = Machine::new(&shape, LineOrder::Fifo);
     let got = union_of_states(&shape, &machine.traces(), &ordered(ContractKind::Px86, LineOrder::Fifo));
     let operational = machine.crash_states();
-    if stores_behind_nt_on_line(&shape) || reads_nt_of_another(&shape) {
+    if stores_behind_nt_on_line(&shape) || sees_nt_gone(&shape) {
         // The contract does not promise that such a store waits for the write-combining buffer, nor that what is seen of one has left it
         // for good.
         assert!(got.is_superset(&operational), "program {i}: {shape:?}");
@@ -84,16 +84,26 @@ pub(crate) fn rcbsp(rng: &mut Stream, i: u64) {
     assert_eq!(contract, relations, "program {i}: {shape:?}");
 }
 
-/// Whether a thread reads where another stores non-temporally.
-fn reads_nt_of_another(shape: &Shape) -> bool {
-    let read = |t: usize, loc: usize| {
-        let reads = |op: &Op| matches!(op, Op::Load { loc: l, .. } | Op::Rmw { loc: l, .. } if *l == loc);
-        let others = shape.threads.iter().enumerate().filter(|(other, _)| *other != t);
-        others.flat_map(|(_, ops)| ops).any(|g| reads(&g.op))
+/// Whether a thread may see that a non-temporal store has left its buffer: it reads where another made one, or where another has stored over
+/// its own.
+fn sees_nt_gone(shape: &Shape) -> bool {
+    let any = |t: usize, does: &dyn Fn(&Op) -> bool| shape.threads[t].iter().any(|g| does(&g.op));
+    let reads = |t: usize, loc: usize| {
+        any(
+            t,
+            &|op| matches!(op, Op::Load { loc: l, .. } | Op::Rmw { loc: l, .. } if *l == loc),
+        )
     };
-    shape.threads.iter().enumerate().any(|(t, ops)| {
-        ops.iter()
-            .any(|g| matches!(g.op, Op::Store { loc, nt: true, .. } if read(t, loc)))
+    let stores = |t: usize, loc: usize| {
+        any(
+            t,
+            &|op| matches!(op, Op::Store { loc: l, .. } | Op::Rmw { loc: l, .. } if *l == loc),
+        )
+    };
+    let others = |t: usize| (0..shape.threads.len()).filter(move |o| *o != t);
+    (0..shape.threads.len()).any(|t| {
+        let seen = |loc: usize| others(t).any(|o| reads(o, loc) || reads(t, loc) && stores(o, loc));
+        any(t, &|op| matches!(op, Op::Store { loc, nt: true, .. } if seen(*loc)))
     })
 }
 
