@@ -1,6 +1,7 @@
 //! Small runs written by hand: a sound one, and each rule broken in it.
 
 mod accounts;
+mod merged;
 mod order;
 mod ranges;
 

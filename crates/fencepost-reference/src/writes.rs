@@ -18,7 +18,9 @@ struct Write {
     durable: bool,
     /// Whether it belongs to a hardware log, of which several lines may become durable as one.
     log: bool,
-    /// Its queue, and the epoch that it joined there.
+    /// Its queue.
+    queue: u8,
+    /// The same, and the epoch that it joined there.
     turn: Option<(u8, u64)>,
 }
 
@@ -100,6 +102,7 @@ impl Writes {
             issued: None,
             durable: false,
             log: cause.is_log(),
+            queue,
             turn,
         };
         if let Some(turn) = turn {
@@ -182,7 +185,8 @@ impl Writes {
             *open -= 1;
         }
         self.durable += 1;
-        let (line, accepted) = (write.line, write.accepted);
+        let (line, accepted, queue, turn) = (write.line, write.accepted, write.queue, write.turn);
+        let sent = write.issued.is_some();
         if record {
             self.carrier = Some(id);
         }
@@ -192,6 +196,18 @@ impl Writes {
                 format!("write {id} of {line:?} becomes durable with {:?}", self.carrier)
             });
         };
+        // Below the controller, where it has been sent then, there are no queues.
+        must(
+            carrier.queue == queue || sent,
+            "merged writes are of one queue",
+            Some(event),
+            || {
+                format!(
+                    "write {id} of {line:?} in queue {queue} becomes durable with one of queue {}",
+                    carrier.queue
+                )
+            },
+        )?;
         if !run.hardware.durable_on_accept {
             let left = carrier.issued;
             must(
@@ -205,7 +221,25 @@ impl Writes {
                 },
             )?;
         }
-        Ok(())
+        match record {
+            true => Ok(()),
+            false => self.merged_in_turn(run, event, id, turn),
+        }
+    }
+
+    /// A write that goes along with one of an earlier epoch must not pass what else there is of that.
+    fn merged_in_turn(&self, run: &Run<'_>, event: usize, id: u64, turn: Option<(u8, u64)>) -> Result<(), Breach> {
+        let Some((queue, epoch)) = turn.filter(|_| run.hardware.epochs_in_turn) else {
+            return Ok(());
+        };
+        let mut earlier = self.open.range((queue, 0)..(queue, epoch)).filter(|(_, n)| **n > 0);
+        let passed = earlier.next();
+        must(
+            passed.is_none(),
+            "a merged write is durable after all of earlier epochs",
+            Some(event),
+            || format!("write {id} of epoch {epoch} of queue {queue} becomes durable before writes of {passed:?}"),
+        )
     }
 
     /// Of writes that were merged the newest has the bytes; of one alone it is its own. `rest` is what follows in the account.
