@@ -1,9 +1,10 @@
 //! Recovery for random logs: `logs-audit FILE [IMAGE]`. The file says which states it survives, or which it does not.
 
+use super::program::WORDS;
 use super::states::State;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Whether the listed states are those that recovery survives.
@@ -22,9 +23,13 @@ fn numbers(values: &[u32]) -> String {
     values.join(",")
 }
 
-/// The file's text; `damages`: recovery leaves nothing of the image as it was, as one that repairs it in place might.
-pub(super) fn text<'a>(listed: Listed, damages: bool, states: impl IntoIterator<Item = &'a State>) -> String {
-    let mut text = format!("{listed:?} {damages}\n");
+/// The file's text; `damages`: recovery leaves nothing of the image as it was, as one that repairs it in place might; `apart`: bytes from a
+/// line to the next.
+pub(super) fn text<'a>(
+    (listed, damages, apart): (Listed, bool, usize),
+    states: impl IntoIterator<Item = &'a State>,
+) -> String {
+    let mut text = format!("{listed:?} {damages} {apart}\n");
     for s in states {
         let words: Vec<String> = s.words.iter().map(u64::to_string).collect();
         let _ = writeln!(text, "{} {} {}", numbers(&s.begun), numbers(&s.acked), words.join(","));
@@ -36,6 +41,7 @@ pub(super) fn text<'a>(listed: Listed, damages: bool, states: impl IntoIterator<
 struct Rule {
     listed: Listed,
     damages: bool,
+    apart: usize,
     states: Vec<State>,
     words: usize,
 }
@@ -44,7 +50,9 @@ impl Rule {
     fn read(path: &Path) -> Option<Rule> {
         let text = std::fs::read_to_string(path).ok()?;
         let mut lines = text.lines();
-        let (listed, damages) = lines.next()?.split_once(' ')?;
+        let [listed, damages, apart] = lines.next()?.split(' ').collect::<Vec<_>>()[..] else {
+            return None;
+        };
         let listed = match listed {
             "Survived" => Listed::Survived,
             "Tolerated" => Listed::Tolerated,
@@ -64,18 +72,23 @@ impl Rule {
         Some(Rule {
             listed,
             damages: damages.parse().ok()?,
+            apart: apart.parse().ok()?,
             states,
             words,
         })
     }
 
+    /// What recovery says of the words that it read.
+    fn reads(&self, read: usize) -> String {
+        (0..read)
+            .map(|w| format!("read {} 8\n", place(w, self.apart)))
+            .collect()
+    }
+
     /// Whether recovery survives, and how many words it had to read.
     fn judge(&self, image: &Path, begun: &[u32], acked: &[u32]) -> Option<(bool, usize)> {
-        let bytes = std::fs::read(image).ok()?;
-        let word = |w: usize| {
-            let piece = bytes.get(w * 8..).unwrap_or_default();
-            piece.iter().take(8).rev().fold(0u64, |v, b| v << 8 | u64::from(*b))
-        };
+        let bytes = content(image)?;
+        let word = |w: usize| word(&bytes, place(w, self.apart));
         let none_below = |a: &[u32], b: &[u32]| a.iter().zip(b).all(|(a, b)| a >= b);
         let concerned = |s: &&State| match self.listed {
             Listed::Survived => s.begun == begun && s.acked == acked,
@@ -90,10 +103,44 @@ impl Rule {
             read += 1;
         }
         if self.damages {
-            std::fs::write(image, vec![0xa5; bytes.len()]).ok()?;
+            for file in files(image)? {
+                let length = std::fs::metadata(&file).ok()?.len();
+                std::fs::write(&file, vec![0xa5; length as usize]).ok()?;
+            }
         }
         Some((left.is_empty() == (self.listed == Listed::Lost), read))
     }
+}
+
+/// Where a word lies in an image.
+pub(super) fn place(word: usize, apart: usize) -> usize {
+    word / WORDS * apart + word % WORDS * 8
+}
+
+/// A word of an image.
+pub(super) fn word(image: &[u8], at: usize) -> u64 {
+    let piece = image.get(at..).unwrap_or_default();
+    piece.iter().take(8).rev().fold(0, |v, b| v << 8 | u64::from(*b))
+}
+
+/// The files of an image, which is one or a folder of them.
+fn files(image: &Path) -> Option<Vec<PathBuf>> {
+    if !image.is_dir() {
+        return Some(vec![image.to_owned()]);
+    }
+    let entries = std::fs::read_dir(image).ok()?;
+    let mut files: Vec<PathBuf> = entries.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>().ok()?;
+    files.sort();
+    Some(files)
+}
+
+/// An image's bytes.
+pub(super) fn content(image: &Path) -> Option<Vec<u8>> {
+    let each: Vec<Vec<u8>> = files(image)?
+        .iter()
+        .map(|f| std::fs::read(f).ok())
+        .collect::<Option<_>>()?;
+    Some(each.concat())
 }
 
 fn list<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
@@ -124,7 +171,7 @@ fn once(rule: &Rule, image: &Path) -> Option<bool> {
     let of = |name| list(&std::env::var(name).ok()?);
     let (good, read) = rule.judge(image, &of("FENCEPOST_BEGUN")?, &of("FENCEPOST_ACKED")?)?;
     if let Ok(path) = std::env::var("FENCEPOST_READS") {
-        let lines: String = (0..read).map(|w| format!("read {} 8\n", w * 8)).collect();
+        let lines = rule.reads(read);
         std::fs::write(path, lines).ok()?;
     }
     Some(good)
@@ -143,7 +190,7 @@ fn serve(rule: &Rule) -> Option<bool> {
             return None;
         };
         let (good, read) = rule.judge(Path::new(path), &list(begun)?, &list(acked)?)?;
-        let reads: String = (0..read).map(|w| format!("read {} 8\n", w * 8)).collect();
+        let reads = rule.reads(read);
         let answer = if good {
             "ok\n"
         } else {

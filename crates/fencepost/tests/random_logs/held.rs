@@ -1,9 +1,9 @@
 //! The commands for recorded logs held to the states that a count by hand gives.
 
 use super::Dice;
-use super::audit::{Listed, text};
-use super::program::Program;
-use super::states::{State, States, apart, durable_lines, states};
+use super::audit::{Listed, content, place, text, word};
+use super::program::{Program, WORDS, What};
+use super::states::{State, States, apart, cuts, durable_lines, states};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -35,6 +35,14 @@ const OTHERS: [&[&str]; 6] = [
     &["-d", "themis-llc", "-m", "themis", "--media", "pwq"],
     &["-d", "x86-ideal", "-m", "dpo", "--media", "pwq"],
     &["-d", "broi", "-m", "broi"],
+];
+/// Designs that log in hardware: an operation is a transaction of theirs.
+const LOGGED: [&[&str]; 5] = [
+    &["-d", "h-wal", "-m", "dpo"],
+    &["-d", "ec-wal", "-m", "loc"],
+    &["-d", "loc-wal", "-m", "loc"],
+    &["-d", "kiln", "-m", "loc"],
+    &["-d", "loc-kiln", "-m", "fgc"],
 ];
 /// Ways to ask for the same search.
 const WAYS: [&[&str]; 5] = [
@@ -99,8 +107,8 @@ impl Bench {
         })
     }
     /// The recovery by a rule. All have one name, so that what is kept of one may not be taken for what another says.
-    fn recovery(&self, listed: Listed, damages: bool, all: &[&State]) -> Result<String, String> {
-        let rule = self.write("rule", &text(listed, damages, all.iter().copied()))?;
+    fn recovery(&self, of: &Program, (listed, damages): (Listed, bool), all: &[&State]) -> Result<String, String> {
+        let rule = self.write("rule", &text((listed, damages, of.apart), all.iter().copied()))?;
         Ok(format!("{} logs-audit {rule}", self.recovery.display()))
     }
 
@@ -129,7 +137,11 @@ impl Bench {
             self.run(&[&args, way, order, kept].concat())
         };
         let damages = rng.below(2) == 0;
-        let allowed = self.recovery(Listed::Survived, damages, &left.all.iter().collect::<Vec<_>>())?;
+        let allowed = self.recovery(
+            program,
+            (Listed::Survived, damages),
+            &left.all.iter().collect::<Vec<_>>(),
+        )?;
         let folder = self.path("kept");
         let _ = std::fs::remove_dir_all(&folder);
         let whole = search(&allowed, &["-o", &folder])?;
@@ -139,16 +151,16 @@ impl Bench {
         counted(&again, program, &left)?;
         again.is("recoveries", &0.into())?;
         let lost = pick(&left, rng);
-        let other = self.recovery(Listed::Lost, damages, &[lost])?;
+        let other = self.recovery(program, (Listed::Lost, damages), &[lost])?;
         let found = search(&other, &["-o", &folder])?;
         found.must(1)?.is("verdict", &"violated".into())?;
-        self.witness(&found, &lost.words, &folder)
+        self.witness(&found, (&lost.words, program.apart), &folder)
     }
 
     /// A search that a budget ends says so, and no other does.
     fn bounded(&self, log: &str, program: &Program, rng: &mut Dice) -> Result<(), String> {
         let left = states(program, true);
-        let allowed = self.recovery(Listed::Survived, false, &left.all.iter().collect::<Vec<_>>())?;
+        let allowed = self.recovery(program, (Listed::Survived, false), &left.all.iter().collect::<Vec<_>>())?;
         let args = ["crash", "--log", log, "--contract", "px86", "--recover", &allowed];
         let runs = self.run(&args)?.said["recoveries"].as_u64().unwrap_or_default();
         let budget = 1 + rng.below(runs + 1);
@@ -175,7 +187,7 @@ impl Bench {
         let both = [states(program, true), states(&other, true)];
         let all: Vec<&State> = both.iter().flat_map(|s| &s.all).collect();
         let search = |recover: &str| self.run(&["crash", "--log", &log, "--contract", "px86", "--recover", recover]);
-        let whole = search(&self.recovery(Listed::Survived, false, &all)?)?;
+        let whole = search(&self.recovery(program, (Listed::Survived, false), &all)?)?;
         let stores = program.stores().count() as u64;
         whole
             .must(0)?
@@ -198,7 +210,7 @@ impl Bench {
             .must(0)?
             .is("verdict", &if more { "bounded" } else { "clean" }.into())?;
         let lost = pick(&both[rng.below(2) as usize], rng);
-        search(&self.recovery(Listed::Lost, false, &[lost])?)?.must(1)?;
+        search(&self.recovery(program, (Listed::Lost, false), &[lost])?)?.must(1)?;
         Ok(())
     }
 
@@ -210,7 +222,11 @@ impl Bench {
         };
         let log = self.write("pmemcheck.log", &text)?;
         let left = states(&program, true);
-        let allowed = self.recovery(Listed::Survived, false, &left.all.iter().collect::<Vec<_>>())?;
+        let allowed = self.recovery(
+            &program,
+            (Listed::Survived, false),
+            &left.all.iter().collect::<Vec<_>>(),
+        )?;
         counted(
             &self.run(&["crash", "--log", &log, "--contract", "px86", "--recover", &allowed])?,
             &program,
@@ -219,14 +235,11 @@ impl Bench {
     }
 
     /// The failing image is the one that recovery does not survive, and its id makes it again.
-    fn witness(&self, found: &Ended, words: &[u64], folder: &str) -> Result<(), String> {
+    fn witness(&self, found: &Ended, (words, apart): (&[u64], usize), folder: &str) -> Result<(), String> {
         let holds = |path: &Path| {
-            let bytes = std::fs::read(path).unwrap_or_default();
-            let word = |w: usize| {
-                let piece = bytes.get(w * 8..).unwrap_or_default();
-                piece.iter().take(8).rev().fold(0u64, |v, b| v << 8 | u64::from(*b))
-            };
-            words.iter().enumerate().all(|(w, value)| word(w) == *value)
+            let bytes = content(path).unwrap_or_default();
+            let is_there = |(w, value): (usize, &u64)| word(&bytes, place(w, apart)) == *value;
+            words.iter().enumerate().all(is_there)
         };
         if !holds(&Path::new(folder).join("witness.img")) {
             return Err(format!("{}\nthe failing image is another one", found.asked));
@@ -234,6 +247,7 @@ impl Bench {
         let id = found.said["witness"]["replay"].as_str().unwrap_or_default();
         let image = self.path("again.img");
         let _ = std::fs::remove_file(&image);
+        let _ = std::fs::remove_dir_all(&image);
         self.run(&["replay", id, "-o", &image])?.must(1)?;
         match holds(Path::new(&image)) {
             true => Ok(()),
@@ -243,24 +257,41 @@ impl Bench {
 
     /// What runs of designs leave behind, those that x86's instructions suffice for, and others by their own contracts.
     fn designs(&self, log: &str, program: &Program, rng: &mut Dice) -> Result<(), String> {
-        let allowed = apart(program);
-        let allowed = self.recovery(
-            Listed::Tolerated,
-            rng.below(2) == 0,
-            &allowed.iter().collect::<Vec<_>>(),
-        )?;
         let of = |list: &[&'static [&'static str]], rng: &mut Dice| list[rng.below(list.len() as u64) as usize];
         let check = |design: &[&str], recover: &str| {
             self.run(&[&["run", "--log", log, "--check", "--recover", recover], design].concat())
         };
+        // A failure before anything is durable leaves what was there before.
+        let nothing = State {
+            begun: vec![0; program.threads],
+            acked: vec![0; program.threads],
+            words: vec![0; program.lines.len() * WORDS],
+        };
+        let lost = self.recovery(program, (Listed::Lost, false), &[&nothing])?;
+        // A log without operations has no transactions.
+        let logged = rng.below(4) > 0 && program.events.iter().any(|e| matches!(e.what, What::Begin(_)));
+        let list: &[_] = if logged { &LOGGED } else { &AS_X86 };
+        check(of(list, rng), &lost)?.must(1)?;
+        if program.shares() {
+            // A run has its threads in an order of its own, and with it another newest store.
+            return Ok(());
+        }
+        let allowed = apart(program);
+        let listed = (Listed::Tolerated, rng.below(2) == 0);
+        let allowed = self.recovery(program, listed, &allowed.iter().collect::<Vec<_>>())?;
         check(of(&AS_X86, rng), &allowed)?.must(0)?;
+        let seen = cuts(program);
+        let seen = self.recovery(program, (Listed::Tolerated, false), &seen.iter().collect::<Vec<_>>())?;
+        let design = &of(&AS_X86, rng)[..2];
+        self.run(&[&["crash", "--log", log, "--recover", &seen], design].concat())?
+            .must(0)?;
         if program.threads > 1 {
             // A run has its threads in an order of its own, and the log's contract in that of the log.
             return Ok(());
         }
         // Any content that stores in order may leave, with nothing durable for sure.
         let unflushed = states(&program.without_flushes(), true);
-        let lost = self.recovery(Listed::Lost, false, &[pick(&unflushed, rng)])?;
+        let lost = self.recovery(program, (Listed::Lost, false), &[pick(&unflushed, rng)])?;
         let design = of(&OTHERS, rng);
         let ran = check(design, &lost)?;
         let name = &design[..2];

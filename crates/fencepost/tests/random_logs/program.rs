@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 /// Words of a line.
 pub(super) const WORDS: usize = 8;
 const LINE: usize = 64;
+const PAGE: usize = 4096;
 
 /// One line of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,18 +27,20 @@ pub(super) enum What {
         how: &'static str,
     },
     Fence(&'static str),
-    /// The system said that these lines are durable: from the first, so many.
+    /// The system said that this line is durable.
     Sync {
         line: usize,
-        lines: usize,
     },
     /// A volatile store or load, of a word that threads hand on.
     Volatile {
         stores: bool,
         value: u64,
     },
-    /// An atomic of volatile memory, which is a fence for flushes before it.
-    Atomic(u64),
+    /// An atomic of volatile memory, which is a fence for flushes before it: of a word of its own, or of the one that threads hand on.
+    Atomic {
+        handed_on: bool,
+        value: u64,
+    },
 }
 
 /// A store to persistent memory.
@@ -52,14 +55,26 @@ pub(super) struct Store {
     pub nt: bool,
 }
 
-/// A random execution. Each line is one thread's, and either all stores to it are non-temporal or none is: what may be durable of a line
+/// A random execution. Either all stores to a line are non-temporal, and one thread's, or none is: what may be durable of a line
 /// follows of that line alone then.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub events: Vec<Event>,
-    /// Of each line, its thread and whether its stores are non-temporal.
-    pub lines: Vec<(usize, bool)>,
+    pub lines: Vec<Line>,
     pub threads: usize,
+    /// Each line is a file of its own.
+    pub files: bool,
+    /// Bytes from one line to the next: they are neighbours, or on pages of their own.
+    pub apart: usize,
+}
+
+/// Who stores to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    /// One thread, or all of them.
+    pub thread: Option<usize>,
+    /// Past the caches.
+    pub nt: bool,
 }
 
 const FLUSHES: [&str; 4] = ["clwb", "clwb", "clflushopt", "clflush"];
@@ -69,13 +84,21 @@ impl Program {
     /// Of one or two threads, up to seven stores.
     pub(super) fn random(rng: &mut Dice) -> Program {
         let threads = 1 + rng.below(2) as usize;
-        let lines: Vec<(usize, bool)> = (0..threads + rng.below(3) as usize)
-            .map(|line| (line % threads, rng.below(4) == 0))
+        let shares = threads > 1 && rng.below(3) == 0;
+        let line = |line: usize, dice: u64| Line {
+            thread: (!shares || line > 1).then_some(line % threads),
+            nt: dice == 0 && (!shares || line > 1),
+        };
+        let lines = (0..threads + rng.below(3) as usize)
+            .map(|l| line(l, rng.below(4)))
             .collect();
+        let files = rng.below(4) == 0;
         let mut program = Program {
             events: Vec::new(),
             lines,
             threads,
+            files,
+            apart: if files || rng.below(2) == 0 { LINE } else { PAGE },
         };
         let (mut stores, mut turns) = (0, 0);
         let mut operations = vec![(0, None); threads];
@@ -101,7 +124,8 @@ impl Program {
     /// What a thread does next; `operations`: how many have begun, and the one that runs.
     fn turn(&self, rng: &mut Dice, thread: usize, operations: &mut (u32, Option<u32>), stores: u64) -> What {
         let own = |rng: &mut Dice| {
-            let own: Vec<usize> = (0..self.lines.len()).filter(|l| self.lines[*l].0 == thread).collect();
+            let may = |l: &usize| self.lines[*l].thread.is_none_or(|t| t == thread);
+            let own: Vec<usize> = (0..self.lines.len()).filter(may).collect();
             own[rng.below(own.len() as u64) as usize]
         };
         match (rng.below(16), *operations) {
@@ -119,11 +143,11 @@ impl Program {
                 how: FLUSHES[rng.below(4) as usize],
             },
             (7 | 8, _) => What::Fence(FENCES[rng.below(3) as usize]),
-            (9, _) if rng.below(3) == 0 => What::Sync {
-                line: own(rng),
-                lines: 1,
+            (9, _) if rng.below(3) == 0 => What::Sync { line: own(rng) },
+            (10, _) if rng.below(2) == 0 => What::Atomic {
+                handed_on: rng.below(2) == 0,
+                value: stores,
             },
-            (10, _) if rng.below(2) == 0 => What::Atomic(stores),
             (10, _) if self.threads > 1 => What::Volatile {
                 stores: rng.below(2) == 0,
                 value: stores,
@@ -137,7 +161,7 @@ impl Program {
 
     /// A store to a line; no two store equal bytes.
     fn store(&self, rng: &mut Dice, line: usize, number: u64) -> Store {
-        let nt = self.lines[line].1;
+        let nt = self.lines[line].nt;
         let width = match nt {
             true => 8,
             false => [8, 8, 4, 2, 1][rng.below(5) as usize],
@@ -181,8 +205,8 @@ impl Program {
                 s.nt = false;
             }
         }
-        program.lines.iter_mut().for_each(|l| *l = (0, false));
-        program.threads = 1;
+        program.lines.iter_mut().for_each(|l| l.nt = false);
+        (program.threads, program.apart) = (1, LINE);
         program
     }
 
@@ -209,6 +233,11 @@ impl Program {
         Some(text + "|STOP\n")
     }
 
+    /// Whether threads store to one line.
+    pub(super) fn shares(&self) -> bool {
+        self.lines.iter().any(|l| l.thread.is_none())
+    }
+
     /// What one of its threads does.
     pub(super) fn alone(&self, thread: usize) -> Program {
         Program {
@@ -222,7 +251,7 @@ impl Program {
         let stays = |e: &&Event| {
             !matches!(
                 e.what,
-                What::Flush { .. } | What::Fence(_) | What::Sync { .. } | What::Atomic(_)
+                What::Flush { .. } | What::Fence(_) | What::Sync { .. } | What::Atomic { .. }
             )
         };
         Program {
@@ -249,11 +278,13 @@ impl Program {
     /// The log, with `durable` lines behind the events of their number.
     pub(super) fn text(&self, durable: &[(usize, String)]) -> String {
         let mut text = "fencepost-log 1\n".to_owned();
-        if self.lines.len() % 2 == 1 {
-            text.push_str("persistent 0x100000 12288\n"); // images of several pages
+        if self.files {
+            (0..self.lines.len()).for_each(|l| text.push_str(&format!("file {} {LINE} part{l}\n", l * LINE)));
+        } else if self.apart == PAGE {
+            let _ = writeln!(text, "persistent 0x100000 {}", self.lines.len() * PAGE);
         }
         for (i, event) in self.events.iter().enumerate() {
-            let _ = writeln!(text, "{} {}", event.thread, event.what.text(i));
+            let _ = writeln!(text, "{} {}", event.thread, event.what.text(i, self.apart));
             for (_, line) in durable.iter().filter(|(after, _)| *after == i) {
                 text.push_str(line);
                 text.push('\n');
@@ -264,13 +295,21 @@ impl Program {
 }
 
 impl What {
-    fn text(&self, number: usize) -> String {
+    /// Whether it reads the word that threads hand on, and whether it stores there.
+    pub(super) fn handed_on(self) -> (bool, bool) {
+        match self {
+            What::Volatile { stores, .. } => (!stores, stores),
+            What::Atomic { handed_on, .. } => (handed_on, handed_on),
+            _ => (false, false),
+        }
+    }
+    fn text(&self, number: usize, apart: usize) -> String {
         match *self {
             What::Begin(n) => format!("begin {n}"),
             What::End(n) => format!("end {n}"),
             What::Ack(n) => format!("ack {n}"),
             What::Store(s) => {
-                let at = s.line * LINE + s.byte;
+                let at = s.line * apart + s.byte;
                 let name = if s.nt { "nt" } else { "store" };
                 let width = if s.width == 8 {
                     String::new()
@@ -279,10 +318,11 @@ impl What {
                 };
                 format!("{name} pm+{at:#x} {}{width} @ program.c:{}", s.value, number + 1)
             }
-            What::Flush { line, how } => format!("{how} pm+{:#x}", line * LINE),
+            What::Flush { line, how } => format!("{how} pm+{:#x}", line * apart),
             What::Fence(how) => how.to_owned(),
-            What::Sync { line, lines } => format!("sync pm+{:#x} {}", line * LINE, lines * LINE),
-            What::Atomic(value) => format!("rmw {:#x} {value}", 0x2000 + 64 * number),
+            What::Sync { line } => format!("sync pm+{:#x} {LINE}", line * apart),
+            What::Atomic { handed_on: true, value } => format!("rmw 0x1000 {value}"),
+            What::Atomic { value, .. } => format!("rmw {:#x} {value}", 0x2000 + 64 * number),
             What::Volatile { stores: true, value } => format!("store 0x1000 {value}"),
             What::Volatile { stores: false, .. } => "load 0x1000".to_owned(),
         }

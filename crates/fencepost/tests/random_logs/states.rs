@@ -1,7 +1,7 @@
 //! What a power failure may leave of an execution, by counting: of each line a number of its stores, no fewer than flushes and fences have
 //! made durable. It knows nothing of the explorer, its graph or its contracts.
 
-use super::program::{Event, Program, Store, WORDS, What};
+use super::program::{Event, Line, Program, Store, WORDS, What};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a power failure leaves: operations begun and acknowledged, by thread, and the words of every line.
@@ -16,14 +16,15 @@ pub(super) struct State {
 struct Unit {
     /// Its first word, and how many.
     words: (usize, usize),
-    thread: usize,
-    nt: bool,
+    of: Line,
     /// Its content after each of its stores; at first nothing.
     versions: Vec<Vec<u64>>,
+    /// The number of each of them among all stores.
+    numbers: Vec<u64>,
     /// Stores that are durable for sure.
     sure: usize,
-    /// Stores that the thread's next fence makes durable.
-    flushed: usize,
+    /// Stores that the next fence of each thread makes durable.
+    flushed: Vec<usize>,
 }
 
 impl Unit {
@@ -32,6 +33,10 @@ impl Unit {
     }
     fn line(&self) -> usize {
         self.words.0 / WORDS
+    }
+    /// Its version after the stores up to a number.
+    fn at(&self, number: u64) -> usize {
+        self.numbers.iter().rposition(|n| *n <= number).unwrap_or(0)
     }
 }
 
@@ -42,9 +47,25 @@ pub(super) struct States {
     pub points: u64,
 }
 
+/// How far into the order of all stores a thread can see: what its flushes cover of a line that others store to.
+#[derive(Clone, Default)]
+struct Sight {
+    /// The newest store that it has made or read.
+    newest: u64,
+    /// The newest that it has read of another, or made or read before a fence.
+    ready: u64,
+    /// The newest of its own, by line.
+    own: BTreeMap<usize, u64>,
+}
+
 /// The memory as the events go by.
 struct Memory {
     units: Vec<Unit>,
+    sights: Vec<Sight>,
+    /// Stores so far.
+    stores: u64,
+    /// Who stored last to the word that threads hand on, and which store it was.
+    handed_on: Option<(usize, u64)>,
     begun: Vec<u32>,
     acked: Vec<u32>,
 }
@@ -85,12 +106,48 @@ pub(super) fn apart(program: &Program) -> BTreeSet<State> {
     all
 }
 
+/// The same where threads wait for each other by what they hand on alone: each may have got as far as it likes, but no further than what it has seen.
+pub(super) fn cuts(program: &Program) -> BTreeSet<State> {
+    let mut all = BTreeSet::new();
+    let most = |t| program.events.iter().filter(|e| e.thread == t).count();
+    for first in 0..=most(0) {
+        for second in 0..=if program.threads > 1 { most(1) } else { 0 } {
+            let mut left = [first, second];
+            let mut memory = Memory::new(program, true);
+            // Who stored last to the word that is handed on, and whether that has happened.
+            let mut newest = None;
+            let mut seen = true;
+            for event in &program.events {
+                let happens = left[event.thread] > 0;
+                let (reads, stores) = event.what.handed_on();
+                seen &= !(happens && reads) || newest.is_none_or(|(t, happened)| happened || t == event.thread);
+                if stores {
+                    newest = Some((event.thread, happens));
+                }
+                if happens {
+                    left[event.thread] -= 1;
+                    memory.perform(*event);
+                }
+            }
+            if seen {
+                memory.crash(&mut all);
+            }
+        }
+    }
+    all
+}
+
 /// One state with what another has of `thread`.
 fn joined(program: &Program, s: &State, other: &State, thread: usize) -> State {
     let mut joined = s.clone();
     joined.begun[thread] = other.begun[thread];
     joined.acked[thread] = other.acked[thread];
-    for (line, _) in program.lines.iter().enumerate().filter(|(_, l)| l.0 == thread) {
+    for (line, _) in program
+        .lines
+        .iter()
+        .enumerate()
+        .filter(|(_, l)| l.thread == Some(thread))
+    {
         let words = line * WORDS..(line + 1) * WORDS;
         joined.words[words.clone()].copy_from_slice(&other.words[words]);
     }
@@ -100,19 +157,19 @@ fn joined(program: &Program, s: &State, other: &State, thread: usize) -> State {
 impl Memory {
     fn new(program: &Program, line_order: bool) -> Memory {
         let width = if line_order { WORDS } else { 1 };
-        let unit = |u: usize| {
-            let (thread, nt) = program.lines[u * width / WORDS];
-            Unit {
-                words: (u * width, width),
-                thread,
-                nt,
-                versions: vec![vec![0; width]],
-                sure: 0,
-                flushed: 0,
-            }
+        let unit = |u: usize| Unit {
+            words: (u * width, width),
+            of: program.lines[u * width / WORDS],
+            versions: vec![vec![0; width]],
+            numbers: vec![0],
+            sure: 0,
+            flushed: vec![0; program.threads],
         };
         Memory {
             units: (0..program.lines.len() * WORDS / width).map(unit).collect(),
+            sights: vec![Sight::default(); program.threads],
+            stores: 0,
+            handed_on: None,
             begun: vec![0; program.threads],
             acked: vec![0; program.threads],
         }
@@ -127,18 +184,58 @@ impl Memory {
         match what {
             What::Begin(n) => self.begun[thread] = n + 1,
             What::Ack(n) => self.acked[thread] = n + 1,
-            What::Store(store) => self.store(store),
-            What::Flush { line, how: "clflush" } => self.flush(line, |u| u.sure = u.newest()),
-            What::Flush { line, .. } => self.flush(line, |u| u.flushed = u.newest()),
-            What::Fence(_) | What::Atomic(_) => self.fence(thread),
-            What::Sync { line, lines } => {
-                (line..line + lines).for_each(|line| self.flush(line, |u| u.sure = u.newest()));
+            What::Store(store) => {
+                let number = self.stored(thread);
+                self.sights[thread].own.insert(store.line, number);
+                self.store(store, number);
+            }
+            What::Flush { line, how: "clflush" } => {
+                let upto = self.sights[thread].newest;
+                self.flush(line, |u| u.sure = u.sure.max(u.at(upto)));
+            }
+            What::Flush { line, .. } => {
+                let sight = &self.sights[thread];
+                let upto = sight.own.get(&line).copied().unwrap_or(0).max(sight.ready);
+                self.flush(line, |u| u.flushed[thread] = u.flushed[thread].max(u.at(upto)));
+            }
+            What::Fence(_) => self.fence(thread),
+            What::Sync { line } => {
+                self.flush(line, |u| u.sure = u.newest());
                 self.fence(thread);
             }
-            What::End(_) | What::Volatile { .. } => {}
+            What::Volatile { stores: true, .. } => self.hand_on(thread),
+            What::Volatile { .. } => self.take_over(thread),
+            What::Atomic { handed_on, .. } => {
+                if handed_on {
+                    self.take_over(thread);
+                    self.hand_on(thread);
+                } else {
+                    self.stored(thread);
+                }
+                self.fence(thread);
+            }
+            What::End(_) => {}
         }
     }
-    fn store(&mut self, s: Store) {
+    /// A thread made a store; its number.
+    fn stored(&mut self, thread: usize) -> u64 {
+        self.stores += 1;
+        self.sights[thread].newest = self.stores;
+        self.stores
+    }
+    fn hand_on(&mut self, thread: usize) {
+        self.handed_on = Some((thread, self.stored(thread)));
+    }
+    fn take_over(&mut self, thread: usize) {
+        if let Some((by, number)) = self.handed_on {
+            let sight = &mut self.sights[thread];
+            sight.newest = sight.newest.max(number);
+            if by != thread {
+                sight.ready = sight.ready.max(number);
+            }
+        }
+    }
+    fn store(&mut self, s: Store, number: u64) {
         let word = s.line * WORDS + s.byte / 8;
         let has = |u: &&mut Unit| (u.words.0..u.words.0 + u.words.1).contains(&word);
         let unit = self.units.iter_mut().find(has).expect("a word of a line");
@@ -148,13 +245,20 @@ impl Memory {
         let at = word - unit.words.0;
         version[at] = version[at] & !mask | s.value << shift;
         unit.versions.push(version);
+        unit.numbers.push(number);
     }
     fn flush(&mut self, line: usize, act: impl Fn(&mut Unit)) {
         self.units.iter_mut().filter(|u| u.line() == line).for_each(act);
     }
     fn fence(&mut self, thread: usize) {
-        for unit in self.units.iter_mut().filter(|u| u.thread == thread) {
-            let durable = if unit.nt { unit.newest() } else { unit.flushed };
+        self.sights[thread].ready = self.sights[thread].newest;
+        for unit in &mut self.units {
+            let past_caches = unit.of.nt && unit.of.thread == Some(thread);
+            let durable = if past_caches {
+                unit.newest()
+            } else {
+                unit.flushed[thread]
+            };
             unit.sure = unit.sure.max(durable);
         }
     }
@@ -209,7 +313,7 @@ pub(super) fn durable_lines(
             if durable[*line] < *sure && missed != Some((i, *line, *sure)) {
                 text.push((
                     i.checked_sub(1)?,
-                    line_text(*line, &numbers[*line][durable[*line]..*sure]),
+                    line_text(*line * program.apart, &numbers[*line][durable[*line]..*sure]),
                 ));
                 durable[*line] = *sure;
             }
@@ -220,7 +324,7 @@ pub(super) fn durable_lines(
         // Numbered with those to volatile memory.
         stored += usize::from(matches!(
             event.what,
-            What::Store(_) | What::Atomic(_) | What::Volatile { stores: true, .. }
+            What::Store(_) | What::Atomic { .. } | What::Volatile { stores: true, .. }
         ));
         if let What::Store(store) = event.what {
             numbers[store.line].push((stored, store));
@@ -230,7 +334,13 @@ pub(super) fn durable_lines(
         let held = missed.is_some_and(|m| m.1 == line);
         if left > 0 && choose(2) == 0 && !held {
             let more = 1 + choose(left);
-            text.push((i, line_text(line, &numbers[line][durable[line]..durable[line] + more])));
+            text.push((
+                i,
+                line_text(
+                    line * program.apart,
+                    &numbers[line][durable[line]..durable[line] + more],
+                ),
+            ));
             durable[line] += more;
         }
     }
@@ -238,8 +348,8 @@ pub(super) fn durable_lines(
 }
 
 /// A line becomes durable with these stores, each named by its number.
-fn line_text(line: usize, stores: &[(usize, Store)]) -> String {
+fn line_text(at: usize, stores: &[(usize, Store)]) -> String {
     let newest: BTreeMap<usize, usize> = stores.iter().map(|(n, s)| (s.byte / 8, *n)).collect();
     let words: Vec<String> = newest.iter().map(|(word, n)| format!("{word}=#{n}")).collect();
-    format!("durable pm+{:#x} : {}", line * 64, words.join(" "))
+    format!("durable pm+{at:#x} : {}", words.join(" "))
 }
