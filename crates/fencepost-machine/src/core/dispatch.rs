@@ -312,7 +312,7 @@ impl HardwareThread {
         *entry = Entry {
             op: *op,
             since,
-            // What a load has there before it is done says that no other is in its run (`load_run`).
+            // What a load has there before it is done says that no other is in its run (`load_turns`).
             result: if progress == Progress::Issued {
                 0
             } else {

@@ -29,7 +29,7 @@ pub(crate) struct Entry {
     pub op: Op,
     /// When it was dispatched or, once it has committed, when it did; in cycles.
     pub since: u64,
-    /// When its result is available, in cycles, once the entry is done; of a load until then, see `load_run`.
+    /// When its result is available, in cycles, once the entry is done; of a load until then, see `load_turns`.
     pub result: u64,
     /// Its number within the thread, from 1.
     pub id: u32,

@@ -14,6 +14,7 @@ mod dispatch;
 mod entry;
 mod head;
 mod load_run;
+mod load_turns;
 mod loads;
 mod locks;
 mod operands;
