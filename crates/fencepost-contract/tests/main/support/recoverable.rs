@@ -88,7 +88,7 @@ impl History {
             (3, _) if !self.stores.is_empty() => {
                 let store = rng.below(self.stores.len() as u64) as usize;
                 if !careful || self.may_be_home(store) {
-                    self.to_home(store);
+                    self.write_home(store);
                 }
             }
             (4, None) => {
@@ -137,7 +137,7 @@ impl History {
         self.held[store] = true;
     }
     /// A store becomes durable at home, with what is there of its line.
-    fn to_home(&mut self, store: usize) {
+    fn write_home(&mut self, store: usize) {
         self.conforms &= self.may_be_home(store);
         let at = address(self.stores[store].word);
         let (line, word) = (at / 64 * 64, at % 64 / 8);
