@@ -4,7 +4,7 @@
 //! consistent choice does. The choices form a lattice: if two are consistent with the order and the must-sets, so is the one
 //! that takes the younger store wherever they differ. Hence the youngest choice decides. It is found by passes
 //! backwards (no word may hold a store that a later line of the log takes back) and forwards (what must come before has
-//! to be durable): where the one finds that a word holds an older store, the other begins anew.
+//! to be durable): where the way forwards finds that a word holds an older store, so do the words before it, and it begins anew.
 
 use crate::graph::{CrashSpace, LocationId};
 use fencepost_kernel::{Image, PersistRecord, Trace, TraceKind};

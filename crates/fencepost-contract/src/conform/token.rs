@@ -1,4 +1,4 @@
-//! The linear check for contracts whose nodes are single stores.
+//! The check for contracts whose nodes are single stores: linear, but for logs by values, each choice that falls back takes a pass more.
 
 mod counts;
 mod refused;
