@@ -14,8 +14,8 @@ const PAGE: u64 = 4096;
 /// Lengths have lines of their own.
 const LINE: u64 = 64;
 
-/// Addresses that no guest has: the recorder notes there where threads begin and end.
-const MEETINGS: Range<u64> = 0x20_0000_0000..0x22_0000_0000;
+/// Addresses that no guest has: the recorder notes there where threads begin and end, and what they hand on through the system.
+const MEETINGS: Range<u64> = 0x20_0000_0000..0x23_0000_0000;
 
 /// Where each file lies in persistent memory.
 pub(crate) struct Layout {
@@ -27,7 +27,8 @@ pub(crate) struct Layout {
     newest: BTreeMap<usize, u64>,
     /// What shorter lengths have cut off, and no longer one has shown as zero: file, offset, bytes.
     cut: BTreeSet<(usize, u64, u64)>,
-    /// Addresses at which threads meet by beginning and ending, which are made of their numbers in the system; by first use.
+    /// Addresses at which threads meet by beginning and ending, or by a pipe and the like, which are made of their numbers in the system; by first
+    /// use: runs in one order are one execution.
     meetings: HashMap<String, String>,
 }
 

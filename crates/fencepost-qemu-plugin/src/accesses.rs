@@ -16,8 +16,10 @@ thread_local! {
 }
 
 impl Recorder {
-    fn may_be_persistent(&self, address: u64, bytes: u64) -> bool {
-        address + bytes > self.span[0].load(Relaxed) && address < self.span[1].load(Relaxed)
+    /// Whether an access reaches a mapping of a persistent file. What lies between two of them may be anything: stacks of threads, locks.
+    fn is_persistent(&self, address: u64, bytes: u64) -> bool {
+        let near = address + bytes > self.span[0].load(Relaxed) && address < self.span[1].load(Relaxed);
+        near && self.lock().mappings.touches(address, bytes)
     }
     /// After a memory access.
     pub(crate) fn memory(&self, vcpu: u32, store: bool, bytes: u64, address: u64, place: &Place) {
@@ -28,12 +30,13 @@ impl Recorder {
         if self.options.volatile && !records {
             self.warms(vcpu, address);
         }
-        if self.may_be_persistent(address, bytes) {
+        if several && !store {
+            self.may_join(vcpu, address);
+        }
+        if self.is_persistent(address, bytes) {
             if store || several || new {
                 self.access(vcpu, store, bytes, address, place);
             }
-        } else if several && !store && address >= self.ends[0].load(Relaxed) && address <= self.ends[1].load(Relaxed) {
-            self.may_join(vcpu, address);
         } else if atomic && store && (several || AWAITED.get()) {
             // For what is on its way to memory an atomic is a fence, with one thread too.
             let (at, value) = (self.own(address), word(address));

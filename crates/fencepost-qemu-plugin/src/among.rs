@@ -55,8 +55,8 @@ impl Recorder {
     }
     /// Whether an address is of such memory.
     pub(crate) fn is_shared(&self, address: u64) -> bool {
-        // With one process there is nobody to share it with.
-        let near = self.shared.processes.load(Relaxed) > 1
+        // With one process there is nobody to share it with. A child joins where it does something, and others go on before that.
+        let near = self.shared.forked.load(Relaxed) != 0
             && address >= self.among[0].load(Relaxed)
             && address < self.among[1].load(Relaxed);
         near && self.lock().among.find(address).is_some()

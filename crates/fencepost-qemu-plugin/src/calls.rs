@@ -72,6 +72,9 @@ impl Recorder {
                 // Whoever is started waits for its first turn until the call has returned here.
                 pending.kept = true;
                 self.shared.several.store(1, Relaxed);
+                if forks(number, arguments) {
+                    self.forks(vcpu);
+                }
             }
             Effect::Writes { at, pieces } => self.before_write(number, &mut pending, at, pieces),
             Effect::Truncates | Effect::Allocates => {
@@ -115,7 +118,7 @@ impl Recorder {
             // Should it last all the same, those that wait take the turn away.
             false => {}
             // A fork waits until all threads of the process have stopped.
-            true => KEPT.store(effect(number) != Effect::Starts, Relaxed),
+            true => KEPT.store(effect(number) != Effect::Starts || !forks(number, arguments), Relaxed),
         }
         PENDING.with(|p| *p.borrow_mut() = pending);
     }
@@ -196,6 +199,9 @@ impl Recorder {
             KEPT.store(false, Relaxed);
         }
         self.take();
+        if effect == Effect::Starts {
+            self.has_forked();
+        }
         let failed = (-4096..0).contains(&result);
         if let Some(call) = missing(number, pending.arguments, result) {
             self.tell_once(&format!("missing {call}\n"));
@@ -220,7 +226,9 @@ impl Recorder {
         match effect {
             Effect::Nothing | Effect::Executes | Effect::Exits | Effect::Ends => {}
             Effect::Starts => {
-                self.started(vcpu, result as u32, arguments);
+                if !forks(number, arguments) {
+                    self.started(vcpu, result as u32, arguments);
+                }
                 self.may_begin_later(result as u32);
             }
             Effect::Maps => self.mapped(vcpu, number, result, arguments),

@@ -2,14 +2,23 @@
 //!
 //! Each begin and each end is a word of its own, which one of them writes and the other reads.
 
-use crate::guest::word;
+use crate::guest::value;
 use crate::guest_recorder::Recorder;
 use fencepost_record::Event;
+use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Addresses that no guest has.
 const BEGINS: u64 = 0x20_0000_0000;
 const ENDS: u64 = 0x21_0000_0000;
+
+/// Forks have numbers of their own, behind all that threads have in the system.
+const FORKS: u64 = 1 << 22;
+
+thread_local! {
+    /// The word of the fork that this thread makes, or in whose child it begins; 0 without one.
+    static FORK: Cell<u64> = const { Cell::new(0) };
+}
 
 /// This thread's number in the system.
 pub(crate) fn own() -> u32 {
@@ -41,24 +50,41 @@ impl Recorder {
     }
     /// A thread's first event: it comes after what its creator did.
     pub(crate) fn begun(&self, vcpu: u32) {
-        self.look(vcpu, begin_of(own()));
+        let at = match FORK.take() {
+            0 => begin_of(own()),
+            fork => fork,
+        };
+        self.look(vcpu, at);
     }
-    /// A thread or a process was started.
+    /// Before a fork: its child may go on before it has returned here, where other threads of the process are to be stopped.
+    pub(crate) fn forks(&self, vcpu: u32) {
+        let at = BEGINS + (FORKS + self.shared.events.load(Relaxed)) * 8;
+        self.meet(vcpu, at);
+        self.shared.forked.store(1, Relaxed);
+        FORK.set(at);
+    }
+    /// After it, where it was made.
+    pub(crate) fn has_forked(&self) {
+        FORK.set(0);
+    }
+    /// A thread was started.
     pub(crate) fn started(&self, vcpu: u32, thread: u32, [flags, _, _, word, ..]: [u64; 6]) {
         const CLEAR_AT_END: u64 = 0x20_0000;
         self.meet(vcpu, begin_of(thread));
         if flags & CLEAR_AT_END != 0 && word != 0 {
-            let mut inner = self.lock();
-            inner.ends.insert(word & !7, thread);
-            let (low, high) = (&self.ends[0], &self.ends[1]);
-            low.fetch_min(word & !7, Relaxed);
-            high.fetch_max(word, Relaxed);
+            self.lock().ends.insert(word, thread);
+            self.ends[0].fetch_min(word, Relaxed);
+            self.ends[1].fetch_max(word, Relaxed);
         }
     }
-    /// A thread reads a word that the system clears when another thread ends: how `pthread_join` waits.
+    /// A thread may read a word that the system clears when another thread ends, which is how `pthread_join` waits: it comes after that one
+    /// if it has ended.
     pub(crate) fn may_join(&self, vcpu: u32, address: u64) {
-        let ended = self.lock().ends.get(&(address & !7)).copied();
-        if let Some(thread) = ended.filter(|_| word(address) as u32 == 0 || word(address) >> 32 == 0) {
+        if address < self.ends[0].load(Relaxed) || address > self.ends[1].load(Relaxed) {
+            return;
+        }
+        let ended = self.lock().ends.get(&address).copied();
+        if let Some(thread) = ended.filter(|_| value(address, 4) == 0) {
             self.look(vcpu, end_of(thread));
         }
     }

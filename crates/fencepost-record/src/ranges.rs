@@ -95,6 +95,11 @@ impl Mappings {
     pub fn persistent(&self, address: u64) -> Option<(usize, u64)> {
         self.find(address).map(|m| (m.file, m.offset + (address - m.start)))
     }
+    /// Whether an access, which is shorter than a page, reaches one.
+    pub fn touches(&self, address: u64, bytes: u64) -> bool {
+        let last = address.saturating_add(bytes.saturating_sub(1));
+        self.find(address).is_some() || self.find(last).is_some()
+    }
     /// The mapping of an address.
     pub fn find(&self, address: u64) -> Option<&Mapping> {
         let mapping = self.0.range(..=address).next_back()?.1;

@@ -47,6 +47,8 @@ pub struct Shared {
     pub ended: AtomicU32,
     /// Processes that joined.
     pub processes: AtomicU32,
+    /// Whether a process was ever forked: it may do something before it joins.
+    pub forked: AtomicU32,
     pub(super) tickets: AtomicU64,
     pub(super) random: AtomicU64,
     /// Steps that threads have taken, in whole turns.

@@ -145,7 +145,7 @@ fn meetings_are_numbered_by_first_use() {
         "rmw 0x1000 0x2",
         "rmw 0x2000001234 0x3",
         "rmw 0x2000005678 0x4",
-        "store 0x2200000000 0x5",
+        "store 0x2300000000 0x5",
     ]);
     let mut layout = Layout::of(&recording);
     let lines: Vec<String> = recording.events.iter().flat_map(|e| layout.event(e)).collect();
@@ -155,7 +155,7 @@ fn meetings_are_numbered_by_first_use() {
         "rmw 0x1000 0x2",
         "rmw 0x2000000008 0x3",
         "rmw 0x2000000000 0x4",
-        "store 0x2200000000 0x5",
+        "store 0x2300000000 0x5",
     ];
     assert_eq!(lines, wanted);
 }
