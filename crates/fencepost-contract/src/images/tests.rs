@@ -220,6 +220,36 @@ fn a_recovery_that_contradicts_itself_is_noticed() {
     assert!(!search.is_steady());
 }
 
+/// Recovery reads from the first word on and stops at the first that is zero: whether that is said as one piece or as several, long or short,
+/// it is one order, though the last word was stored first.
+#[test]
+fn a_range_is_read_from_its_first_word_on_in_one_piece_and_in_several() {
+    let stores: String = (0..4).rev().map(|w| format!("0 store pm+{} 1\n", w * 64)).collect();
+    let log = recorded::parse(&format!("fencepost-log 1\n{stores}")).unwrap();
+    let space = Contract::from(ContractKind::None).space(&log.trace, &log.initial);
+    let mut search = Images::new(&space, true);
+    let mut seen = BTreeSet::new();
+    while let Next::Run(job) = search.next_image() {
+        let image = bytes(&job).1;
+        let there = |w: &u64| image.get(&fencepost_kernel::Addr::pm(w * 64).0).copied() == Some(1);
+        let read = 4.min(1 + (0..4).take_while(there).count() as u64);
+        seen.insert(read);
+        // A piece may reach far behind what was stored.
+        let reads = match read {
+            4 => vec![(0, 4096)],
+            n => (0..n).map(|w| (w * 64, 8)).collect(),
+        };
+        let answer = Answer {
+            failed: None,
+            reads: Some(reads),
+            unknown: None,
+        };
+        assert!(search.answer(&job, &answer), "{image:?}");
+    }
+    assert_eq!(seen, (1..=4).collect());
+    assert_eq!(search.progress().covered, 16);
+}
+
 /// The smallest failing state by brute force over all sets, and the search for it from any failing state.
 #[test]
 fn the_witness_is_as_small_as_brute_force_finds() {

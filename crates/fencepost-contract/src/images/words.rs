@@ -16,6 +16,8 @@ pub(super) struct Part {
 #[derive(Debug)]
 pub(super) struct Words {
     addresses: Vec<Addr>,
+    /// Their numbers, from the first address on.
+    sorted: Vec<u32>,
     initial: Vec<u64>,
     /// By location.
     parts: Vec<Part>,
@@ -28,6 +30,7 @@ impl Words {
     pub(super) fn new(graph: &PersistGraph) -> Words {
         let mut words = Words {
             addresses: Vec::new(),
+            sorted: Vec::new(),
             initial: Vec::new(),
             parts: Vec::new(),
             locations: Vec::new(),
@@ -49,6 +52,8 @@ impl Words {
             };
             words.parts.push(Part { word, shift, mask });
         }
+        words.sorted = (0..words.count()).collect();
+        words.sorted.sort_unstable_by_key(|w| words.addresses[*w as usize]);
         words
     }
     /// Locations of the word with this number.
@@ -58,19 +63,14 @@ impl Words {
     pub(super) fn count(&self) -> u32 {
         self.addresses.len() as u32
     }
-    /// Numbers of the written words among `len` bytes at `offset` of persistent memory.
+    /// Numbers of the written words among `len` bytes at `offset` of persistent memory, from the first address on: whoever reads a range in one piece
+    /// and whoever reads it in several have read them in the same order.
     pub(super) fn within(&self, offset: u64, len: u64) -> impl Iterator<Item = u32> + '_ {
         let end = offset.saturating_add(len);
-        let sparse = (end - offset) / 8 > u64::from(self.count());
-        // A long read is matched against the words, a short one the other way round.
-        let by_word = (0..if sparse { self.count() } else { 0 }).filter(move |w| {
-            let at = self.addresses[*w as usize].0.wrapping_sub(Addr::pm(0).0);
-            at < end && at + 8 > offset
-        });
-        let first = offset / 8;
-        let last = if sparse { first } else { end.div_ceil(8) };
-        let by_address = (first..last).filter_map(|w| self.index.get(&Addr::pm(w * 8)).copied());
-        by_word.chain(by_address)
+        let at = |word: u32| self.addresses[word as usize].0.wrapping_sub(Addr::pm(0).0);
+        let first = self.sorted.partition_point(|w| at(*w) + 8 <= offset);
+        let reached = self.sorted[first..].iter().copied();
+        reached.take_while(move |w| at(*w) < end)
     }
     /// The value of each word in the cut's largest state, in which everything is durable that is not out.
     pub(super) fn largest(&self, graph: &PersistGraph, cut: &Cut) -> Vec<u64> {
