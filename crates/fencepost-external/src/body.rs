@@ -37,13 +37,37 @@ pub(crate) fn sites() -> Rc<[u32]> {
     (0..32).map(|bit| 1u32 << bit).collect()
 }
 
+/// How often a thread looks for another's access at most while nobody does anything: longer than the longest compute takes.
+const MOST_LOOKS: u32 = 1 << 20;
+
+/// What the threads of a replayed log share.
+#[derive(Default)]
+pub(crate) struct Together {
+    /// Steps that they have taken.
+    steps: Cell<u64>,
+    /// Whether one waits for ever, so that all stop.
+    stuck: Cell<bool>,
+}
+impl Together {
+    /// Whether threads waited for one another for ever: in hardware a transaction may wait for one that runs, whose thread waits in turn.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.stuck.get()
+    }
+}
+
 /// One body a thread.
-pub(crate) fn bodies(log: &RecordedLog, dialect: Dialect) -> Vec<ThreadBody> {
+pub(crate) fn bodies(log: &RecordedLog, dialect: Dialect, together: &Rc<Together>) -> Vec<ThreadBody> {
     let done: Rc<[Cell<bool>]> = vec![Cell::new(false); log.trace.events.len()].into();
     let steps = steps(log).into_iter();
     let body = |steps: Vec<Step>| {
-        let done = Rc::clone(&done);
-        Box::new(move |m: &mut fencepost_machine::SimMem<'_>| Replay { steps, done, dialect }.run(m)) as ThreadBody
+        let (done, together) = (Rc::clone(&done), Rc::clone(together));
+        let replay = Replay {
+            steps,
+            done,
+            dialect,
+            together,
+        };
+        Box::new(move |m: &mut fencepost_machine::SimMem<'_>| replay.run(m)) as ThreadBody
     };
     steps.map(body).collect()
 }
@@ -145,6 +169,7 @@ struct Replay {
     steps: Vec<Step>,
     done: Rc<[Cell<bool>]>,
     dialect: Dialect,
+    together: Rc<Together>,
 }
 
 /// Queues of the machine, by those of the log.
@@ -155,6 +180,10 @@ impl Replay {
         let (mut next, mut begins, mut queues) = (0, FxHashMap::default(), Queues::default());
         while let Some(step) = self.steps.get(next) {
             next += 1;
+            if self.together.is_stuck() {
+                return;
+            }
+            self.together.steps.set(self.together.steps.get() + 1);
             match *step {
                 Step::Other(TraceKind::OpBegin(op)) => {
                     begins.insert(op, next - 1);
@@ -203,10 +232,19 @@ impl Replay {
     fn access<M: Mem>(&self, m: &mut M, step: Step) {
         match step {
             Step::Wait(at, number) => {
-                let mut looks = 0u32;
-                while !self.done[number as usize].get() {
+                let (mut looks, mut idle, mut steps) = (0u32, 0u32, 0);
+                while !self.done[number as usize].get() && !self.together.is_stuck() {
                     m.load_acquire(At::new(at));
                     looks += 1;
+                    idle = if steps == self.together.steps.get() {
+                        idle + 1
+                    } else {
+                        0
+                    };
+                    steps = self.together.steps.get();
+                    if idle >= MOST_LOOKS {
+                        self.together.stuck.set(true);
+                    }
                     // One that has waited long looks less often, and so comes late by a fraction of that at most.
                     if let Some(bit) = (looks / 16).checked_ilog2() {
                         m.compute(Site(bit.min(12) as u16));

@@ -1,6 +1,6 @@
 //! A recorded log on the simulated machine.
 
-use crate::body;
+use crate::body::{self, Together};
 use crate::check::{CheckRequest, LoggedCheck, check};
 use crate::log::{load, texts};
 use crate::marks::{Marks, warnings};
@@ -19,6 +19,7 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// A recorded log to be run on a design.
 #[derive(Clone, Debug)]
@@ -98,11 +99,12 @@ pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
     let executions = texts(&request.log)?.len();
     warnings.extend(only_the_first(executions));
     warnings.extend(request.check.as_ref().and_then(|_| warning(&resolved)));
-    let translated = translate(log, dialect);
+    let translated = translate(log, dialect, resolved.design.promise.honours);
+    let together = Rc::new(Together::default());
     let machine_of = |record| -> Result<Machine, LabError> {
         let work = Workload {
             initial: log.initial.clone(),
-            threads: body::bodies(&translated, dialect),
+            threads: body::bodies(&translated, dialect, &together),
             sites: body::sites(),
             resident: resident(log).into_iter().collect(),
             warm_up: 0,
@@ -112,7 +114,11 @@ pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
     };
     let machine = machine_of(request.check.is_some())?;
     let begun = Stopwatch::start();
-    let report = machine.run().map_err(refuse)?;
+    let ran = machine.run();
+    if together.is_stuck() {
+        return Err(stuck(resolved.design.name).into());
+    }
+    let report = ran.map_err(refuse)?;
     let spent = begun.stop();
     if request.check.is_some() {
         // As `run --check` does: one who is forgotten only loses time, which no crash state shows.
@@ -144,6 +150,15 @@ pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
         check,
         host: Host::new(spent, report.simulated),
     })
+}
+
+/// Threads that wait for one another for ever.
+fn stuck(design: &str) -> BadInput {
+    let found = format!("on `{design}` the threads of this log wait for one another for ever");
+    BadInput::new(found).hint(
+        "a transaction waits for another that has stored to the same line, and that one's thread for what the first does next: \
+         operations that are transactions must not run at once on the same lines",
+    )
 }
 
 /// What is in the caches when the log begins: each line once, where it was accessed last.
@@ -189,8 +204,14 @@ fn note(resolved: &Resolved, log: &RecordedLog, between: u64) -> String {
         true => "; each operation is a hardware transaction",
         false => "",
     };
+    let past_the_caches = log.trace.stores.iter().any(|s| s.nt) && !resolved.design.promise.honours.nt_stores;
+    let stores = if past_the_caches {
+        "; non-temporal stores are stores"
+    } else {
+        ""
+    };
     format!(
-        "flushes become {flush}, fences {}, acknowledgements {}{transactions}; {counted}{warm}",
+        "flushes become {flush}, fences {}, acknowledgements {}{transactions}{stores}; {counted}{warm}",
         names(dialect.order),
         names(dialect.durable)
     )

@@ -59,7 +59,7 @@ impl Target {
         }
         let mut told = warnings(&loaded.log, dialect, design)?;
         told.extend(warning(&resolved));
-        loaded.log = translate(&loaded.log, dialect);
+        loaded.log = translate(&loaded.log, dialect, resolved.design.promise.honours);
         let mut contract = Contract::from(contract_of(&resolved));
         (contract.params.line_order, contract.params.grain) = (params.params.line_order, params.params.grain);
         Ok(Aimed {

@@ -6,15 +6,16 @@
 use crate::marks::Marks;
 use fencepost_contract::recorded::RecordedLog;
 use fencepost_kernel::{
-    Addr, Dialect, Fence, Flush, HwThread, LineAddr, Logging, QueueId, TraceEvent, TraceKind, TxId,
+    Addr, Dialect, Fence, Flush, Honours, HwThread, LineAddr, Logging, QueueId, TraceEvent, TraceKind, TxId,
 };
 use std::collections::BTreeSet;
 
 /// The log in the instructions of a dialect. Its stores keep their numbers; what had become durable on the recorded machine is
-/// left out.
-pub(crate) fn translate(log: &RecordedLog, dialect: Dialect) -> RecordedLog {
+/// left out. Where a design does not honour non-temporal stores they are stores.
+pub(crate) fn translate(log: &RecordedLog, dialect: Dialect, honours: Honours) -> RecordedLog {
     let marks = Marks::of(log);
     let mut new = log.clone();
+    new.trace.stores.iter_mut().for_each(|s| s.nt &= honours.nt_stores);
     new.trace.events.clear();
     new.trace.dependences.clear();
     new.event_lines.clear();
@@ -36,7 +37,7 @@ pub(crate) fn translate(log: &RecordedLog, dialect: Dialect) -> RecordedLog {
     for (i, event) in log.trace.events.iter().enumerate() {
         translation.event(event, &mut kinds);
         if let (Some(thread), Some(store)) = (event.thread, stored(event.kind)) {
-            let (at, nt) = (log.trace.stores[store].addr, log.trace.stores[store].nt);
+            let (at, nt) = (new.trace.stores[store].addr, new.trace.stores[store].nt);
             translation.dirty.insert(at.line());
             translation.unfenced[thread.index()] |= at.is_persistent();
             translation.on_its_way[thread.index()] |= at.is_persistent() && nt;
@@ -54,6 +55,7 @@ pub(crate) fn translate(log: &RecordedLog, dialect: Dialect) -> RecordedLog {
         }
         while dependences.next_if(|d| d.event as usize <= i).is_some() {}
     }
+    translation.ends(&mut new);
     for work in &mut new.work {
         work.event = places.get(work.event).map_or(new.trace.events.len(), |p| *p as usize);
     }
@@ -154,6 +156,7 @@ impl Translation {
             TraceKind::CommitQueue(_) if !self.dialect.ranges => self.fences(self.dialect.order, to),
             TraceKind::Bind { .. } | TraceKind::Release { .. } if !self.dialect.ranges => {}
             TraceKind::TxBegin(id) => {
+                self.commits_open(thread, to);
                 self.open[thread] = Some(id);
                 // Hardware starts a thread again where an operation begins.
                 to.extend((!self.marks.operations).then_some(TraceKind::OpBegin(id.0)));
@@ -165,6 +168,7 @@ impl Translation {
                 to.extend((!self.marks.operations).then_some(TraceKind::OpEnd(id.0)));
             }
             TraceKind::OpBegin(_) if self.marks.operations_are_transactions(self.dialect) => {
+                self.commits_open(thread, to);
                 let id = TxId(self.next);
                 self.next += 1;
                 self.open[thread] = Some(id);
@@ -194,6 +198,28 @@ impl Translation {
             }
             TraceKind::Accepted { .. } | TraceKind::Durable { .. } => {}
             kind => to.push(kind),
+        }
+    }
+    /// A thread has one transaction at a time: one that does not end ends where the next begins.
+    fn commits_open(&mut self, thread: usize, to: &mut Vec<TraceKind>) {
+        if let Some(id) = self.open[thread].take() {
+            to.push(TraceKind::TxCommit(id));
+            to.extend((!self.marks.operations).then_some(TraceKind::OpEnd(id.0)));
+        }
+    }
+    /// A transaction that the log does not end ends with its thread, as the last operation of a recording does: others may wait for it.
+    fn ends(&mut self, new: &mut RecordedLog) {
+        for thread in 0..self.open.len() {
+            let last = |e: &&TraceEvent| e.thread.is_some_and(|t| t.index() == thread);
+            let Some(event) = new.trace.events.iter().rfind(last).copied() else {
+                continue;
+            };
+            let mut kinds = Vec::new();
+            self.commits_open(thread, &mut kinds);
+            for kind in kinds {
+                new.trace.events.push(TraceEvent { kind, ..event });
+                new.event_lines.extend(new.event_lines.last().copied());
+            }
         }
     }
     /// What the system does in a sync: it flushes what any thread stored to the range.

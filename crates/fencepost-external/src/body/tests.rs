@@ -1,6 +1,15 @@
 use super::*;
 use fencepost_contract::recorded;
 
+fn replay(steps: Vec<Step>, done: Rc<[Cell<bool>]>, dialect: Dialect) -> Replay {
+    Replay {
+        steps,
+        done,
+        dialect,
+        together: Rc::default(),
+    }
+}
+
 #[test]
 fn threads_wait_only_where_they_met() {
     let log = recorded::parse(
@@ -86,7 +95,7 @@ fn each_bit_has_a_site_and_each_thread_a_body() {
     let sites = sites();
     assert_eq!((sites.len(), sites[0], sites[31]), (32, 1, 1 << 31));
     let log = recorded::parse("fencepost-log 1\n0 store pm+0 1\n2 store pm+64 1\n").expect("a log");
-    assert_eq!(bodies(&log, Dialect::PLAIN).len(), 3);
+    assert_eq!(bodies(&log, Dialect::PLAIN, &Rc::default()).len(), 3);
 }
 
 /// Which events have been performed.
@@ -192,7 +201,7 @@ fn heard(events: &str, dialect: Dialect, rollbacks: &[u32]) -> Heard {
         rollbacks: rollbacks.to_vec(),
         ..Heard::default()
     };
-    Replay { steps, done, dialect }.run(&mut m);
+    replay(steps, done, dialect).run(&mut m);
     m
 }
 
@@ -269,7 +278,7 @@ fn who_waits_long_looks_less_often() {
         };
         let steps = vec![Step::Wait(Addr::pm(0), 3)];
         let dialect = Dialect::PLAIN;
-        Replay { steps, done, dialect }.run(&mut m);
+        replay(steps, done, dialect).run(&mut m);
         assert_eq!(m.looks, looks, "no look after the last");
         m.computed
     };
@@ -294,11 +303,7 @@ fn an_access_that_others_wait_for_is_noted() {
     ] {
         let done: Rc<[Cell<bool>]> = vec![Cell::new(false); 3].into();
         let mut m = Heard::default();
-        let replay = Replay {
-            steps: vec![step],
-            done: Rc::clone(&done),
-            dialect: Dialect::PLAIN,
-        };
+        let replay = replay(vec![step], Rc::clone(&done), Dialect::PLAIN);
         replay.run(&mut m);
         assert_eq!(m.calls, [call]);
         assert_eq!([done[0].get(), done[1].get(), done[2].get()], [false, true, false]);
@@ -318,7 +323,7 @@ fn a_thread_ends_when_all_is_durable() {
             ..Dialect::PLAIN
         };
         let (steps, done, mut m) = (vec![], Rc::from([]), Heard::default());
-        Replay { steps, done, dialect }.run(&mut m);
+        replay(steps, done, dialect).run(&mut m);
         assert_eq!(m.calls, calls);
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::marks::warnings;
 use fencepost_contract::recorded::parse;
-use fencepost_kernel::Flush;
+use fencepost_kernel::{Flush, Honours};
 
 fn dialect() -> Dialect {
     Dialect {
@@ -23,7 +23,7 @@ const LOG: &str = "fencepost-log 1
 durable pm+0 : 0=1
 ";
 fn words(text: &str, dialect: Dialect) -> String {
-    let text = translate(&parse(text).unwrap(), dialect).to_text();
+    let text = translate(&parse(text).unwrap(), dialect, Honours::X86).to_text();
     text.lines()
         .skip(1)
         .map(|l| l.trim_start_matches("0 "))
@@ -211,7 +211,7 @@ fn each_operation_is_a_transaction_unless_the_log_has_its_own() {
     let wanted = "begin 0; tx-begin 0; store pm+0x0 0x1; tx-commit 0; end 0; begin 1; tx-begin 1; store pm+0x40 0x1; \
                   tx-commit 1; end 1; tx-flush; sync pm+0x0 64";
     assert_eq!(words(two, hardware), wanted);
-    let stores: Vec<Option<TxId>> = translate(&parse(two).unwrap(), hardware)
+    let stores: Vec<Option<TxId>> = translate(&parse(two).unwrap(), hardware, Honours::TRANSACTIONS)
         .trace
         .stores
         .iter()
@@ -229,6 +229,36 @@ fn each_operation_is_a_transaction_unless_the_log_has_its_own() {
         own,
         "hardware starts again where an operation begins"
     );
+}
+/// A thread has one transaction at a time, and none when it has ended: another that has stored to the same line waits for its commit.
+#[test]
+fn a_transaction_that_does_not_end_ends_with_the_next_or_with_its_thread() {
+    let hardware = Dialect {
+        logging: Logging::Hardware,
+        order: &[],
+        durable: &[],
+        ..dialect()
+    };
+    let log = "fencepost-log 1\n0 begin 0\n0 store pm+0 1\n0 begin 1\n0 store pm+64 1\n";
+    let wanted =
+        "begin 0; tx-begin 0; store pm+0x0 0x1; tx-commit 0; begin 1; tx-begin 1; store pm+0x40 0x1; tx-commit 1";
+    assert_eq!(words(log, hardware), wanted);
+    let own = "fencepost-log 1\n0 tx-begin 0\n0 store pm+0 1\n";
+    let wanted = "begin 0; tx-begin 0; store pm+0x0 0x1; tx-commit 0; end 0";
+    assert_eq!(words(own, hardware), wanted);
+    let software = "fencepost-log 1\n0 begin 0\n0 store pm+0 1\n";
+    assert_eq!(words(software, dialect()), "begin 0; store pm+0x0 0x1");
+}
+/// A design whose transactions know plain stores only makes one of each non-temporal store: as what passes its log it would be home too early.
+#[test]
+fn non_temporal_stores_are_stores_where_they_are_not_honoured() {
+    let log = parse("fencepost-log 1\n0 begin 0\n0 nt pm+0 1\n0 store pm+64 1\n0 end 0\n").unwrap();
+    let past_the_caches = |honours| -> Vec<bool> {
+        let stores = translate(&log, dialect(), honours).trace.stores;
+        stores.iter().map(|s| s.nt).collect()
+    };
+    assert_eq!(past_the_caches(Honours::X86), [true, false]);
+    assert_eq!(past_the_caches(Honours::TRANSACTIONS), [false, false]);
 }
 /// A sync flushes the lines of its range and none behind it; one of no bytes flushes none.
 #[test]
