@@ -127,6 +127,15 @@ fn what_is_left_out_ends_with_exit_code_4_where_everything_is_required() {
     let (status, d) = json(&format!("{bounded} --require-complete"));
     assert_eq!((status, d["verdict"].as_str()), (4, Some("bounded")));
     assert_eq!(json("crash cq --contract px86 --ops 2 --require-complete").0, 0);
+    // All crash states were covered, and not all recoveries interrupted.
+    let interrupted = "crash sdg --contract rcbsp --ops 2 --threads 2 --seed 650 --budget 3324";
+    let (status, d) = json(interrupted);
+    let again = &d["during_recovery"];
+    assert_eq!(
+        (status, d["verdict"].as_str(), &again["complete"]),
+        (0, Some("clean"), &false.into())
+    );
+    assert_eq!(json(&format!("{interrupted} --require-complete")).0, 4);
     assert_eq!(
         json("crash cq -d volatile --require-complete").0,
         1,

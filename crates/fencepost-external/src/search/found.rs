@@ -82,6 +82,10 @@ impl ExternalCrash {
     pub fn violated(&self) -> bool {
         self.verdict == Verdict::Violated
     }
+    /// Whether nothing wrong was found and something was left out: crash states, or of recoveries some in which power fails again.
+    pub fn leaves_out(&self) -> bool {
+        self.bounded() || !self.violated() && self.during_recovery.as_ref().is_some_and(|again| !again.complete)
+    }
     /// Whether nothing wrong was found and crash states were left out.
     pub fn bounded(&self) -> bool {
         self.verdict == Verdict::Bounded

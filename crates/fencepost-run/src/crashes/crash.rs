@@ -133,6 +133,11 @@ impl CrashOutcome {
     pub fn nothing_explored(&self) -> bool {
         self.verdict == Verdict::NothingExplored
     }
+    /// Whether nothing wrong was found and something was left out: crash states, or of recoveries some in which power fails again.
+    pub fn leaves_out(&self) -> bool {
+        let again = &self.during_recovery;
+        self.bounded() || !self.violated() && again.recoveries > 0 && !again.complete
+    }
     /// Whether nothing wrong was found and crash states were left out.
     pub fn bounded(&self) -> bool {
         self.verdict == Verdict::Bounded

@@ -75,7 +75,7 @@ pub(super) fn crash(args: &CrashArgs, progress: &CrashPoints, out: &Out) -> Resu
     Ok(match found.violated() {
         true => VIOLATION,
         false if found.nothing_explored() => NOTHING,
-        false if args.require_complete && found.bounded() => INCOMPLETE,
+        false if args.require_complete && found.leaves_out() => INCOMPLETE,
         false => CLEAN,
     })
 }

@@ -71,7 +71,7 @@ pub(super) fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
     out.document(&found, || wrapped(&told))?;
     Ok(match found.violated() {
         true => VIOLATION,
-        false if args.require_complete && found.bounded() => INCOMPLETE,
+        false if args.require_complete && found.leaves_out() => INCOMPLETE,
         false => CLEAN,
     })
 }
