@@ -1,4 +1,4 @@
-//! `growth [--full | --count] [PROGRAM..]`: how time and memory of a run grow with operations, threads and data.
+//! `growth [--full | --count] [PROGRAM | AXIS]..`: how time and memory of a run grow with operations, threads and data.
 //!
 //! Each run is a process of its own, so that its peak memory is its own. Time is that of the processor (not every host counts
 //! instructions), and memory what the process held at most. Over each axis a power is fitted to the points, and another to the upper half of them,
@@ -84,7 +84,7 @@ impl Axis {
         let sizes = match program {
             "sps" => vec![format!("program.entries={}", data / 64)],
             _ => {
-                let items = (data / 80).min(1 << 23);
+                let items = data / 80;
                 let of = |name: &str, n: u64| format!("program.{name}={n}");
                 vec![of("preload", items), of("keys", 2 * items), of("buckets", items)]
             }
@@ -132,15 +132,15 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
         ["--count", named @ ..] => (Way::Counted, named),
         named => (Way::Timed, named),
     };
-    if named.iter().any(|p| !PROGRAMS.contains(p)) {
+    let Some(wanted) = wanted(named) else {
+        let axes = Axis::ALL.map(Axis::name).join(" | ");
         eprintln!(
-            "usage: cargo run -p xtask -- growth [--full | --count] [{}]..",
+            "usage: cargo run -p xtask -- growth [--full | --count] [{} | {axes}]..",
             PROGRAMS.join(" | ")
         );
         return ExitCode::from(2);
-    }
-    let programs = if named.is_empty() { &PROGRAMS[..] } else { named };
-    match all(programs, way) {
+    };
+    match all(&wanted, way) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(faster) => {
             println!("{faster} grow faster than they should");
@@ -153,15 +153,32 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
     }
 }
 
+/// The programs and axes that are named, all where none is; `None` for another name.
+fn wanted<'a>(named: &[&'a str]) -> Option<(Vec<&'a str>, Vec<Axis>)> {
+    let axis = |name: &&str| Axis::ALL.into_iter().find(|a| a.name() == *name);
+    let mut axes: Vec<Axis> = named.iter().filter_map(axis).collect();
+    let mut programs: Vec<&str> = named.iter().copied().filter(|p| PROGRAMS.contains(p)).collect();
+    if axes.len() + programs.len() < named.len() {
+        return None;
+    }
+    if axes.is_empty() {
+        axes.extend(Axis::ALL);
+    }
+    if programs.is_empty() {
+        programs.extend(PROGRAMS);
+    }
+    Some((programs, axes))
+}
+
 /// How many powers are too large.
-fn all(programs: &[&str], way: Way) -> Result<u32, String> {
+fn all((programs, axes): &(Vec<&str>, Vec<Axis>), way: Way) -> Result<u32, String> {
     let fencepost = built()?;
     let mut wrong = 0;
     println!(
         "{:10} {:8} {:10} {:>6} {:>7}",
         "axis", "program", "design", "time", "memory"
     );
-    for axis in Axis::ALL {
+    for axis in axes.iter().copied() {
         for program in programs {
             for design in DESIGNS {
                 let xs = axis.points(way).into_iter();
@@ -274,6 +291,12 @@ mod tests {
 
     fn of(f: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
         [1e3, 1e4, 1e5, 1e6].map(|x| (x, f(x))).into()
+    }
+    #[test]
+    fn programs_and_axes_are_named() {
+        assert_eq!(wanted(&[]), Some((PROGRAMS.to_vec(), Axis::ALL.to_vec())));
+        assert_eq!(wanted(&["data", "sps"]), Some((vec!["sps"], vec![Axis::Data])));
+        assert_eq!(wanted(&["threads", "tpcc"]), None);
     }
     #[test]
     fn powers_are_found_and_a_start_does_not_hide_them() {

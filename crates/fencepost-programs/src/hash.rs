@@ -26,13 +26,13 @@ params! {
     /// Parameters of `hash`.
     pub struct HashParams {
         /// Buckets of the table.
-        #[range(1..=1 << 24)]
+        #[range(1..=1 << 26)]
         buckets: u64 = 4007,
         /// Distinct keys that operations draw from.
-        #[range(1..=1 << 24)]
+        #[range(1..=1 << 27)]
         keys: u64 = 2000,
         /// Items in the table before the run.
-        #[range(0..=1 << 24)]
+        #[range(0..=1 << 26)]
         preload: u64 = 1000,
         /// Lock stripes over the buckets.
         #[range(1..=1 << 20)]

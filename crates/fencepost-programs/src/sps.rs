@@ -42,7 +42,7 @@ params! {
     /// Parameters of `sps`.
     pub struct SpsParams {
         /// Entries of the array.
-        #[range(1..=1 << 24)]
+        #[range(1..=1 << 26)]
         entries: u64 = 10_000,
         /// Size of an entry, "8B" or "64B".
         entry: Bytes = Bytes(64),

@@ -20,7 +20,7 @@ fn a_number_is_told_how_to_be_written() {
     );
     refused(
         &["run", "hash", "--set", "program.hash.buckets=9223372036854775807"],
-        &["at most 16777216", "--set:1:22"],
+        &["at most 67108864", "--set:1:22"],
     );
     refused(
         &["run", "rbtree", "--set", "program.preload=1000000"],

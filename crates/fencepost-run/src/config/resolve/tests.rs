@@ -192,7 +192,7 @@ fn values_of_a_program_that_contradict_each_other_are_placed() {
         program: "hash".into(),
         ..request(&["program.hash.buckets=9223372036854775807"])
     };
-    assert!(refusal(&r).contains("at most 16777216"), "{}", refusal(&r));
+    assert!(refusal(&r).contains("at most 67108864"), "{}", refusal(&r));
 }
 /// What `config show` prints is a machine file, and resolves to the same values.
 #[test]
