@@ -6,6 +6,8 @@ mod random_logs;
 pub(crate) use random_logs::{audit, hold};
 
 use crate::convict::beside;
+use crate::dice;
+use crate::recordings::plugin;
 use std::process::ExitCode;
 
 /// Logs unless the command says so.
@@ -30,7 +32,14 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
         eprintln!("the command is not built beside this one: build it with -p fencepost");
         return ExitCode::from(2);
     }
-    match hold(&program, &beside("xtask"), logs, seed) {
+    let plugin = match plugin(&program) {
+        Ok(plugin) => plugin,
+        Err(why) => {
+            eprintln!("{why}");
+            return ExitCode::from(2);
+        }
+    };
+    match hold(&program, &beside("xtask"), Some(&plugin), logs, seed) {
         Ok(()) => {
             println!("{logs} logs: every command says what a count by hand does");
             ExitCode::SUCCESS

@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`, with `--explored` the pages that take
 //! an exploration; `digests` compares what a list of runs yields with what was recorded; `faults` lists the faults that can
-//! be planted, with `--run` who convicts them; `explorer` compares the explorer with brute force; `net` makes checked runs for as long
+//! be planted, with `--run` who convicts them; `explorer` compares the explorer with brute force; `logs` holds the commands for recorded logs to a count by hand, and `recordings` the recorder to what random programs did; `net` makes checked runs for as long
 //! as it is given; `mutants` draws small changes by lot, and says who catches them; `rules` breaks every rule of a scoreboard by one; `families` runs every design with every
 //! paper's programs and writes `docs/families.md`; `docs` runs the commands of the documentation, `site` builds it as a site; `reproductions`
 //! makes the kept pages of the papers anew; `quotes` compares every quoted sentence with the texts of the papers; `inputs` varies every parameter of a
@@ -19,6 +19,7 @@ mod components;
 mod convict;
 #[cfg(test)]
 mod depth;
+mod dice;
 mod digests;
 mod docs;
 mod explorer;
@@ -39,6 +40,7 @@ mod packages;
 #[cfg(test)]
 mod points;
 mod quotes;
+mod recordings;
 mod reproductions;
 mod rules;
 mod schemas;
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         ["net", ref rest @ ..] => net::command(rest),
         ["bench", ref rest @ ..] => bench::command(rest),
         ["growth", ref rest @ ..] => growth::command(rest),
+        ["recordings", ref rest @ ..] => recordings::command(rest),
         ["battery", ref rest @ ..] => battery::command(rest),
         ["inputs", ref rest @ ..] => inputs::command(rest),
         ["quotes", "--papers", folder] => quotes::command(folder),
@@ -117,7 +120,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo run -p xtask -- generate [--explored] | docs [--command FILE] [PAGE..] | site [--api] | reproductions [--check] [PAPER..] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
-                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | logs [--logs N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | families [-o DIR] | bench A B [--rounds N] [-- ARGS..] | growth [--full] [PROGRAM..] | circles"
+                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | logs [--logs N] [--seed S] | recordings [--scripts N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | families [-o DIR] | bench A B [--rounds N] [-- ARGS..] | growth [--full | --count] [PROGRAM | AXIS].. | circles"
             );
             ExitCode::from(2)
         }

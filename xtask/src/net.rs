@@ -1,12 +1,11 @@
 //! `net [--minutes M | --seconds S | --runs N] [--design NAME] [--seed S] [--jobs J]`: the net. It needs a build with faults, whose lines count decisions.
 //!
-//! First the list of user commands and random recorded logs, by the command that is built beside it, and the explorer against brute force; then runs until the time is
+//! First the list of user commands, random recorded logs and random recorded programs, by the command that is built beside it, and the explorer against brute force; then runs until the time is
 //! over. With `--runs` random runs alone, as many, and the same on every host; with `--design` all of them on one design: who changed one
 //! has twenty times as many runs of it in the same time.
 
 use crate::convict::beside;
-use crate::logs::hold;
-use crate::{explorer, user_commands};
+use crate::{explorer, logs, recordings, user_commands};
 use fencepost_battery::net::{Budget, cast, design_names};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -50,6 +49,8 @@ fn read(args: &[&str]) -> Option<Budget> {
 const EXPLORED: u64 = 5_000;
 /// Random recorded logs on which the commands for them are held to a count by hand.
 const LOGS: u64 = 150;
+/// Random programs of which the recorder must say what they did.
+const SCRIPTS: u64 = 150;
 
 /// What is wrong with the commands of the list and with the explorer.
 fn listed(budget: Budget) -> Result<Vec<String>, String> {
@@ -76,11 +77,17 @@ fn listed(budget: Budget) -> Result<Vec<String>, String> {
         ));
     }
     if program.is_file() {
-        let held = hold(&program, &beside("xtask"), LOGS, budget.seed);
+        let plugin = recordings::plugin(&program)?;
+        let held = logs::hold(&program, &beside("xtask"), Some(&plugin), LOGS, budget.seed);
         wrong.extend(held.err().map(|why| format!("logs --logs {LOGS}: {why}")));
+        match recordings::hold(&program, Some(&plugin), SCRIPTS, budget.seed) {
+            Ok(true) => {}
+            Ok(false) => println!("recorded scripts are left out: they need cc and QEMU 7.2"),
+            Err(why) => wrong.push(format!("recordings --scripts {SCRIPTS}: {why}")),
+        }
     }
     println!(
-        "{} user commands, {LOGS} recorded logs and {EXPLORED} explored programs: {} wrong",
+        "{} user commands, {LOGS} recorded logs, {SCRIPTS} recorded scripts and {EXPLORED} explored programs: {} wrong",
         list.len(),
         wrong.len()
     );

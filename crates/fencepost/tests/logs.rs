@@ -1,5 +1,9 @@
 //! What the commands say of random recorded logs, against a count by hand. Without a harness: this program is the recovery command as well.
 
+#[path = "common/dice.rs"]
+mod dice;
+#[path = "common/plugin.rs"]
+mod plugin;
 mod random_logs;
 
 use random_logs::{audit, hold};
@@ -19,7 +23,13 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let me = std::env::current_exe().expect("a program has a path");
-    match hold(Path::new(env!("CARGO_BIN_EXE_fencepost")), &me, LOGS, 1) {
+    match hold(
+        Path::new(env!("CARGO_BIN_EXE_fencepost")),
+        &me,
+        Some(&plugin::plugin()),
+        LOGS,
+        1,
+    ) {
         Ok(()) => {
             println!("{LOGS} logs: every command says what a count by hand does");
             ExitCode::SUCCESS

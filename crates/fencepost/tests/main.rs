@@ -9,7 +9,10 @@ mod litmus;
 mod native;
 mod native_net;
 mod pages;
+mod random_recordings;
 mod resuming;
 mod sweeps;
 mod terminal;
 mod verdicts;
+
+use common::dice;

@@ -11,6 +11,7 @@ mod reports;
 mod schedules;
 mod servers;
 
+use super::common::plugin::plugin;
 use super::common::{code, fencepost, replay_all};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -316,27 +317,4 @@ fn an_unmodified_program_is_recorded_whole() {
         assert!(matches!(threads, Some(2 | 3)), "{found}");
         assert_eq!((status, &found["image_bytes"]), (0, &4096.into()));
     }
-}
-/// The recorder, built if it is not there: no other package needs it. It comes to lie beside the command, where that looks for it.
-fn plugin() -> PathBuf {
-    let folder = Path::new(env!("CARGO_BIN_EXE_fencepost")).parent().expect("a folder");
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
-    let target = folder.parent().expect("a target folder");
-    let built = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--offline",
-            "-q",
-            "--profile",
-            "test",
-            "-p",
-            "fencepost-qemu-plugin",
-            "--target-dir",
-        ])
-        .arg(target)
-        .arg("--manifest-path")
-        .arg(manifest)
-        .status();
-    assert!(built.is_ok_and(|s| s.success()), "the plugin is built");
-    target.join("debug/libfencepost_qemu_plugin.so")
 }

@@ -207,6 +207,17 @@ fn each_way_to_a_file_is_judged_as_it_is() {
     }
 }
 
+/// Random programs, of one thread and of several, and of processes: the log has what they did and nothing else.
+#[test]
+fn a_recording_says_what_a_program_did_and_nothing_else() {
+    let program = Path::new(env!("CARGO_BIN_EXE_fencepost"));
+    match crate::random_recordings::hold(program, Some(&plugin()), 40, 1) {
+        Ok(true) => {}
+        Ok(false) => println!("skipped: cc or qemu is not there"),
+        Err(why) => panic!("{why}"),
+    }
+}
+
 /// The log finds no place while the program runs, and none for the reason either.
 #[test]
 fn a_full_disk_ends_the_recording_and_leaves_nothing() {

@@ -1,5 +1,8 @@
 //! Running the command.
 
+pub(crate) mod dice;
+pub(crate) mod plugin;
+
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

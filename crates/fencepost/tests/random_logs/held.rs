@@ -16,6 +16,8 @@ pub(super) struct Bench {
     pub recovery: PathBuf,
     /// A folder for logs and rules.
     pub folder: PathBuf,
+    /// The emulator's plugin, where there is an emulator to watch recovery.
+    pub plugin: Option<PathBuf>,
 }
 
 /// Designs whose instructions keep what x86's flushes and fences keep, on a machine where they do.
@@ -54,14 +56,14 @@ const WAYS: [&[&str]; 5] = [
 ];
 
 /// How a command ended, and the document that it said.
-struct Ended {
+pub(super) struct Ended {
     code: Option<i32>,
     said: Value,
     asked: String,
 }
 
 impl Ended {
-    fn must(&self, code: i32) -> Result<&Self, String> {
+    pub(super) fn must(&self, code: i32) -> Result<&Self, String> {
         match self.code == Some(code) {
             true => Ok(self),
             false => Err(format!(
@@ -70,7 +72,7 @@ impl Ended {
             )),
         }
     }
-    fn is(&self, field: &str, value: &Value) -> Result<&Self, String> {
+    pub(super) fn is(&self, field: &str, value: &Value) -> Result<&Self, String> {
         match &self.said[field] == value {
             true => Ok(self),
             false => Err(format!(
@@ -85,12 +87,12 @@ impl Bench {
     fn path(&self, name: &str) -> String {
         self.folder.join(name).display().to_string()
     }
-    fn write(&self, name: &str, text: &str) -> Result<String, String> {
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<String, String> {
         let path = self.path(name);
         std::fs::write(&path, text).map_err(|e| format!("{path}: {e}"))?;
         Ok(path)
     }
-    fn run(&self, args: &[&str]) -> Result<Ended, String> {
+    pub(super) fn run(&self, args: &[&str]) -> Result<Ended, String> {
         let mut command = Command::new(&self.program);
         command
             .args(args)
@@ -107,9 +109,18 @@ impl Bench {
         })
     }
     /// The recovery by a rule. All have one name, so that what is kept of one may not be taken for what another says.
-    fn recovery(&self, of: &Program, (listed, damages): (Listed, bool), all: &[&State]) -> Result<String, String> {
-        let rule = self.write("rule", &text((listed, damages, of.apart), all.iter().copied()))?;
+    fn recovery(&self, of: &Program, how: (Listed, bool), all: &[&State]) -> Result<String, String> {
+        let rule = self.rule(of, how, all)?;
         Ok(format!("{} logs-audit {rule}", self.recovery.display()))
+    }
+    /// A rule as a file.
+    pub(super) fn rule(
+        &self,
+        of: &Program,
+        (listed, damages): (Listed, bool),
+        all: &[&State],
+    ) -> Result<String, String> {
+        self.write("rule", &text((listed, damages, of.apart), all.iter().copied()))
     }
 
     /// One log, in every respect.
@@ -119,6 +130,7 @@ impl Bench {
     pub(super) fn hold(&self, program: &Program, rng: &mut Dice) -> Result<(), String> {
         let log = self.write("random.log", &program.text(&[]))?;
         self.contract(&log, program, rng)?;
+        self.observed(&log, program, rng)?;
         self.bounded(&log, program, rng)?;
         self.executions(program, rng)?;
         self.of_pmemcheck(program)?;
@@ -319,14 +331,14 @@ impl Bench {
     }
 }
 
-fn pick<'a>(left: &'a States, rng: &mut Dice) -> &'a State {
+pub(super) fn pick<'a>(left: &'a States, rng: &mut Dice) -> &'a State {
     let at = rng.below(left.all.len() as u64) as usize;
     left.all.iter().nth(at).expect("there is always one")
 }
 
 /// A search that found nothing has counted as the count by hand: exactly, or, where something says again what a `clflush` has said, with a point
 /// more for that.
-fn counted(found: &Ended, program: &Program, left: &States) -> Result<(), String> {
+pub(super) fn counted(found: &Ended, program: &Program, left: &States) -> Result<(), String> {
     found
         .must(0)?
         .is("verdict", &"clean".into())?

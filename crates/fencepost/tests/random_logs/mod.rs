@@ -5,42 +5,34 @@
 
 mod audit;
 mod held;
+mod observed;
 mod program;
 mod states;
 
 pub(crate) use audit::command as audit;
 
+use super::dice::Dice;
 use held::Bench;
 use program::Program;
 use std::path::Path;
 
-/// Random numbers (SplitMix64), the same on every host.
-pub(crate) struct Dice(u64);
-impl Dice {
-    /// A number below `n`.
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ mixed >> 31) % n
-    }
-}
-
-/// Holds so many logs to their states, from this seed on.
+/// Holds so many logs to their states, from this seed on; with a plugin, and where there are a compiler and an emulator, recovery is watched as well.
 ///
 /// # Errors
 /// The folder cannot be written to; the first log of which a command says something else than the count by hand, and what.
-pub(crate) fn hold(program: &Path, recovery: &Path, logs: u64, seed: u64) -> Result<(), String> {
+pub(crate) fn hold(program: &Path, recovery: &Path, plugin: Option<&Path>, logs: u64, seed: u64) -> Result<(), String> {
     let folder = std::env::temp_dir().join(format!("fencepost-logs-{}-{seed}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let watched = plugin.is_some() && observed::compile(&folder)?;
     let bench = Bench {
         program: program.to_owned(),
         recovery: recovery.to_owned(),
         folder,
+        plugin: plugin.filter(|_| watched).map(Path::to_owned),
     };
     for seed in (0..logs).map(|n| seed.wrapping_add(n)) {
         // Each by itself, so that one can be looked at.
-        let mut rng = Dice(seed);
+        let mut rng = Dice::new(seed);
         let random = Program::random(&mut rng);
         bench
             .hold(&random, &mut rng)

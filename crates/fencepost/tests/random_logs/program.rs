@@ -148,7 +148,7 @@ impl Program {
                 handed_on: rng.below(2) == 0,
                 value: stores,
             },
-            (10, _) if self.threads > 1 => What::Volatile {
+            (9..=11, _) if self.threads > 1 && (self.shares() || rng.below(3) == 0) => What::Volatile {
                 stores: rng.below(2) == 0,
                 value: stores,
             },
@@ -260,11 +260,20 @@ impl Program {
         }
     }
 
-    /// Whether a sync or a fence may say again what a `clflush` has said.
+    /// Whether a sync or a fence may say again what a `clflush` has said, or what a flush has that had nothing to do.
     pub(super) fn says_again(&self) -> bool {
         let has = |found: fn(&What) -> bool| self.events.iter().any(|e| found(&e.what));
         let twice = has(|w| matches!(w, What::Sync { .. } | What::Store(Store { nt: true, .. })));
-        twice && has(|w| matches!(w, What::Flush { how: "clflush", .. }))
+        let flushed_again = |line: usize| {
+            let flushes = self
+                .events
+                .iter()
+                .filter(|e| matches!(e.what, What::Flush { line: l, .. } if l == line));
+            flushes.count() > 1
+        };
+        let clflush = has(|w| matches!(w, What::Flush { how: "clflush", .. }));
+        let sync = has(|w| matches!(w, What::Sync { .. }));
+        clflush && twice || (clflush || sync) && (0..self.lines.len()).any(flushed_again)
     }
 
     /// Its stores, in order.
@@ -291,6 +300,23 @@ impl Program {
             }
         }
         text
+    }
+}
+
+impl Program {
+    /// The log of a memory that has room for a line more, on a page of its own where lines have pages.
+    pub(super) fn longer_text(&self) -> String {
+        let head = "fencepost-log 1\n";
+        let text = self.text(&[]);
+        let events = text.strip_prefix(head).unwrap_or(&text);
+        let events = events
+            .split_once('\n')
+            .filter(|l| l.0.starts_with("persistent"))
+            .map_or(events, |l| l.1);
+        format!(
+            "{head}persistent 0x100000 {}\n{events}",
+            self.lines.len() * self.apart + PAGE
+        )
     }
 }
 
