@@ -14,7 +14,160 @@ const FENCES: [&str; 7] = [
 ];
 
 /// Words that may stand for this many stores are left out: choices are tried one by one.
-const OPEN: usize = 4;
+const OPEN: usize = 5;
+
+/// A line of a log.
+#[derive(Clone)]
+enum Line {
+    Text(String),
+    /// Words of a cache line that are durable now.
+    Durable {
+        line: u64,
+        words: Vec<Word>,
+    },
+}
+
+/// A word that is durable: which of its line, its value, and perhaps the number of the store that made it.
+#[derive(Clone)]
+struct Word {
+    word: u64,
+    value: u64,
+    store: Option<usize>,
+}
+
+/// A random log.
+struct Random {
+    lines: Vec<Line>,
+    /// Line, word and value of each store.
+    stores: Vec<(u64, u64, u64)>,
+    /// By line of the log: stores before it.
+    before: Vec<usize>,
+}
+
+impl Random {
+    /// Of one or two threads; `steps`: one thread goes in short steps with barriers between them, so that choices are often taken back.
+    fn new(rng: &mut Stream, steps: bool) -> Random {
+        let (threads, wide, dsb) = match steps {
+            true => (1, 1, false),
+            false => (1 + rng.below(2), 1 + rng.below(2), rng.chance(1, 2)),
+        };
+        let (count, length) = if steps {
+            (2, 7 + rng.below(4))
+        } else {
+            (1 + rng.below(3), 4 + rng.below(9))
+        };
+        let mut log = Random {
+            lines: Vec::new(),
+            stores: Vec::new(),
+            before: Vec::new(),
+        };
+        for _ in 0..length {
+            let (thread, line, word) = (rng.below(threads), rng.below(count), rng.below(wide));
+            let next = match rng.below(7) {
+                3 | 4 if steps => format!("{thread} persist-barrier"),
+                0..=2 => {
+                    let value = 1 + rng.below(2);
+                    log.stores.push((line, word, value));
+                    format!("{thread} store pm+0x{:x} {value}", line * 64 + word * 8)
+                }
+                3 => format!("{thread} clwb pm+0x{:x}", line * 64),
+                4 if dsb => format!("{thread} dsb"),
+                4 => format!("{thread} {}", FENCES[rng.below(7) as usize]),
+                _ => {
+                    log.durable(rng);
+                    continue;
+                }
+            };
+            log.push(Line::Text(next));
+        }
+        log
+    }
+    fn push(&mut self, line: Line) {
+        self.lines.push(line);
+        self.before.push(self.stores.len());
+    }
+    /// A line that was stored to is durable: some of its words, with the values of some stores, a few of which are named.
+    fn durable(&mut self, rng: &mut Stream) {
+        if self.stores.is_empty() {
+            return;
+        }
+        let (line, ..) = self.stores[rng.below(self.stores.len() as u64) as usize];
+        let mut words = Vec::new();
+        for word in 0..2 {
+            let of_word = |s: &&(u64, u64, u64)| (s.0, s.1) == (line, word);
+            let stores: Vec<usize> = (0..self.stores.len()).filter(|s| of_word(&&self.stores[*s])).collect();
+            if stores.is_empty() || rng.chance(1, 4) {
+                continue;
+            }
+            let store = stores[rng.below(stores.len() as u64) as usize];
+            let named = rng.chance(1, 4);
+            words.push(Word {
+                word,
+                value: self.stores[store].2,
+                store: named.then_some(store),
+            });
+        }
+        if !words.is_empty() {
+            self.push(Line::Durable { line, words });
+        }
+    }
+    /// Words by value: line of the log, place in it.
+    fn open(&self) -> Vec<(usize, usize)> {
+        let mut open = Vec::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            if let Line::Durable { words, .. } = line {
+                open.extend((0..words.len()).filter(|w| words[*w].store.is_none()).map(|w| (at, w)));
+            }
+        }
+        open
+    }
+    fn text(&self) -> String {
+        let line = |l: &Line| match l {
+            Line::Text(text) => format!("{text}\n"),
+            Line::Durable { line, words } => {
+                let word = |w: &Word| match w.store {
+                    Some(store) => format!(" {}=#{}", w.word, store + 1),
+                    None => format!(" {}={}", w.word, w.value),
+                };
+                let words: String = words.iter().map(word).collect();
+                format!("durable pm+0x{:x} :{words}\n", line * 64)
+            }
+        };
+        let lines: String = self.lines.iter().map(line).collect();
+        format!("fencepost-log 1\n{lines}")
+    }
+    fn conforms(&self, kind: ContractKind) -> bool {
+        let text = self.text();
+        let log = recorded::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        log.conform(&Contract::from(kind), Demands::default()).is_ok()
+    }
+    /// All choices of stores for the words by value, one by one, judged with names.
+    fn any_choice(&mut self, open: &[(usize, usize)], kind: ContractKind) -> bool {
+        let Some(((at, place), rest)) = open.split_first() else {
+            return self.conforms(kind);
+        };
+        let of = |log: &Random| match &log.lines[*at] {
+            Line::Durable { line, words } => (*line, words[*place].word, words[*place].value),
+            Line::Text(_) => unreachable!("words stand in durable lines"),
+        };
+        let wanted = of(self);
+        for store in 0..self.before[*at] {
+            if self.stores[store] == wanted {
+                self.name(*at, *place, Some(store));
+                if self.any_choice(rest, kind) {
+                    return true;
+                }
+            }
+        }
+        self.name(*at, *place, None);
+        false
+    }
+    fn name(&mut self, at: usize, place: usize, store: Option<usize>) {
+        if let Line::Durable { words, .. } = &mut self.lines[at] {
+            words[place].store = store;
+        }
+    }
+}
 
 /// A random log conforms exactly if it does for some choice of the stores that its values may stand for. Whether it does; none for
 /// a log with too many choices.
@@ -23,64 +176,17 @@ pub(crate) fn best_choice(rng: &mut Stream, i: u64) -> Option<bool> {
         .into_iter()
         .filter(|k| !k.is_transactional())
         .collect();
+    let steps = rng.chance(1, 3);
+    let of_steps = [ContractKind::Rcbsp, ContractKind::Strand, ContractKind::Epoch];
+    let kinds = if steps { &of_steps[..] } else { &kinds };
     let kind = kinds[rng.below(kinds.len() as u64) as usize];
-    let (threads, words, dsb) = (1 + rng.below(2), 1 + rng.below(3), rng.chance(1, 2));
-    let (mut lines, mut open, mut written) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..4 + rng.below(9) {
-        let thread = rng.below(threads);
-        let word = format!("pm+0x{:x}", rng.below(words) * 64);
-        match rng.below(7) {
-            0..=2 => {
-                let value = 1 + rng.below(2);
-                lines.push(format!("{thread} store {word} {value}"));
-                written.push((word, value));
-            }
-            3 => lines.push(format!("{thread} clwb {word}")),
-            4 if dsb => lines.push(format!("{thread} dsb")),
-            4 => lines.push(format!("{thread} {}", FENCES[rng.below(7) as usize])),
-            _ if !written.is_empty() => {
-                let (word, value) = &written[rng.below(written.len() as u64) as usize];
-                open.push(lines.len());
-                lines.push(format!("durable {word} : 0={value}"));
-            }
-            _ => {}
-        }
-    }
+    let mut log = Random::new(rng, steps);
+    let open = log.open();
     if open.len() > OPEN {
         return None;
     }
-    let by_value = conforms(&lines, kind);
-    let named = any_choice(&lines, &open, &mut Vec::new(), kind);
-    assert_eq!(by_value, named, "{kind}, program {i}\n{}", lines.join("\n"));
+    let (text, by_value) = (log.text(), log.conforms(kind));
+    let named = log.any_choice(&open, kind);
+    assert_eq!(by_value, named, "{kind}, program {i}\n{text}");
     Some(named)
-}
-
-fn conforms(lines: &[String], kind: ContractKind) -> bool {
-    let text = format!("fencepost-log 1\n{}\n", lines.join("\n"));
-    let log = recorded::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    log.conform(&Contract::from(kind), Demands::default()).is_ok()
-}
-
-/// All choices of stores for the words by value, one by one, judged with names.
-fn any_choice(lines: &[String], open: &[usize], choice: &mut Vec<String>, kind: ContractKind) -> bool {
-    let Some(at) = open.get(choice.len()) else {
-        let mut named = lines.to_vec();
-        for (at, text) in open.iter().zip(&*choice) {
-            named[*at] = text.clone();
-        }
-        return conforms(&named, kind);
-    };
-    let (line, value) = lines[*at].split_once(" : 0=").expect("a word by value");
-    let stored = format!("store {} {value}", line.trim_start_matches("durable "));
-    let stores = lines[..*at].iter().filter(|l| l.contains(" store ")).enumerate();
-    let fitting: Vec<usize> = stores
-        .filter(|(_, l)| l.ends_with(&stored))
-        .map(|(n, _)| n + 1)
-        .collect();
-    fitting.into_iter().any(|number| {
-        choice.push(format!("{line} : 0=#{number}"));
-        let fits = any_choice(lines, open, choice, kind);
-        choice.pop();
-        fits
-    })
 }
