@@ -204,6 +204,9 @@ impl Script {
             kind if kind == 0 || others == 0 => self.maps(actor, d, file, offset * PAGE, pages * PAGE, private),
             kind => {
                 let slot = self.actors[actor].slots[chosen].clone();
+                if slot.number == self.actors[actor].base {
+                    return None;
+                }
                 let first = dice.below(slot.pages.len() as u64);
                 let count = pages.min(slot.pages.len() as u64 - first);
                 let (from, to) = (first as usize, (first + count) as usize);
