@@ -37,7 +37,8 @@ pub(crate) fn sites() -> Rc<[u32]> {
     (0..32).map(|bit| 1u32 << bit).collect()
 }
 
-/// How often a thread looks for another's access at most while nobody does anything: longer than the longest compute takes.
+/// How often a thread looks for another's access at most while nobody does anything. In the end 2^12 instructions lie between two looks, so that is
+/// longer than the longest compute, of 2^31.
 const MOST_LOOKS: u32 = 1 << 20;
 
 /// What the threads of a replayed log share.

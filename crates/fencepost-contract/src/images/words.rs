@@ -23,7 +23,6 @@ pub(super) struct Words {
     parts: Vec<Part>,
     /// By word: its locations.
     locations: Vec<Vec<LocationId>>,
-    index: FxHashMap<Addr, u32>,
 }
 
 impl Words {
@@ -34,12 +33,12 @@ impl Words {
             initial: Vec::new(),
             parts: Vec::new(),
             locations: Vec::new(),
-            index: FxHashMap::default(),
         };
+        let mut index: FxHashMap<Addr, u32> = FxHashMap::default();
         for location in (0..graph.location_count() as u32).map(LocationId) {
             let at = graph.address(location);
             let next = words.addresses.len() as u32;
-            let word = *words.index.entry(at.word()).or_insert(next);
+            let word = *index.entry(at.word()).or_insert(next);
             if word == next {
                 words.addresses.push(at.word());
                 words.initial.push(graph.initial().word(at.word()));

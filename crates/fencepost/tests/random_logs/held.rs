@@ -336,8 +336,8 @@ pub(super) fn pick<'a>(left: &'a States, rng: &mut Dice) -> &'a State {
     left.all.iter().nth(at).expect("there is always one")
 }
 
-/// A search that found nothing has counted as the count by hand: exactly, or, where something says again what a `clflush` has said, with a point
-/// more for that.
+/// A search that found nothing has counted as the count by hand: exactly, or, where something says again what a flush has said
+/// (`Program::says_again`), with more points for that.
 pub(super) fn counted(found: &Ended, program: &Program, left: &States) -> Result<(), String> {
     found
         .must(0)?
