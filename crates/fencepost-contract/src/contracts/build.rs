@@ -24,6 +24,10 @@ pub struct SpaceBuilder<'t> {
     memory: Image,
     must: Vec<Must>,
     sure: FxHashSet<NodeId>,
+    /// What becomes durable in order, a line or a word, by the node of each store there; and the newest node of each that is sure: those
+    /// before it are durable with it, and saying so once more makes no failure point.
+    place_of: Vec<Option<Addr>>,
+    newest_sure: FxHashMap<Addr, NodeId>,
     points: Vec<FailurePoint>,
     reported: usize,
     event: usize,
@@ -60,6 +64,8 @@ impl<'t> SpaceBuilder<'t> {
             memory: initial.clone(),
             must: Vec::new(),
             sure: FxHashSet::default(),
+            place_of: Vec::new(),
+            newest_sure: FxHashMap::default(),
             points: Vec::new(),
             reported: 0,
             event: 0,
@@ -233,6 +239,12 @@ impl<'t> SpaceBuilder<'t> {
         self.line_tails.insert(line, node);
         self.stored(info.addr.word(), node);
         self.node_of[store.index()] = Some(node);
+        if self.newest_covers() {
+            *entry(&mut self.place_of, node.index()) = Some(match self.line_order {
+                LineOrder::Fifo => line.base(),
+                LineOrder::Unordered => info.addr.word(),
+            });
+        }
         node
     }
     fn line_edge(&mut self, tail: Option<NodeId>, node: NodeId) {
@@ -297,7 +309,7 @@ impl<'t> SpaceBuilder<'t> {
 
     /// `node` and everything before it is durable from the current event on.
     pub fn must(&mut self, node: NodeId, axiom: Axiom) {
-        if !self.sure.insert(node) {
+        if !self.sure.insert(node) || self.is_before_a_sure_one(node) {
             return;
         }
         let grown = self.must.last().is_some_and(|m| m.event == self.event);
@@ -309,6 +321,16 @@ impl<'t> SpaceBuilder<'t> {
             axiom,
             event: self.event,
         });
+    }
+    /// Whether a later store of the same line or word is durable already; from now on that asks for this one, too.
+    fn is_before_a_sure_one(&mut self, node: NodeId) -> bool {
+        let Some(place) = self.place_of.get(node.index()).copied().flatten() else {
+            return false;
+        };
+        let newest = self.newest_sure.entry(place).or_insert(node);
+        let before = node < *newest;
+        *newest = node.max(*newest);
+        before
     }
 }
 
