@@ -72,7 +72,7 @@ pub mod images;
 pub mod recorded;
 pub mod replica;
 
-pub use conform::{ConformReport, Demands, Refusal, conform};
+pub use conform::{ConformReport, Demands, Refusal, conform, race};
 pub use contracts::{
     Consistency, Contract, ContractKind, ContractParams, ContractRow, LineOrder, Rules, SpaceBuilder, Vocabulary,
 };

@@ -7,8 +7,8 @@ use crate::recovery::deadline::Deadlines;
 use crate::recovery::runner::Runner;
 use crate::recovery::scratch::Scratch;
 use fencepost_contract::explore::is_chosen;
-use fencepost_contract::{Contract, Demands, conform};
-use fencepost_kernel::{Addr, CrashPoint, Image, TraceKind};
+use fencepost_contract::{Contract, ContractKind, Demands, conform, race};
+use fencepost_kernel::{Addr, CrashPoint, Image, Trace, TraceKind};
 use fencepost_machine::RunReport;
 use fencepost_machine::seam::{Design, Recovery};
 use fencepost_run::LabError;
@@ -34,8 +34,11 @@ pub struct CheckRequest {
 pub struct LoggedCheck {
     /// The design's contract.
     pub contract: String,
-    /// Whether the order in which stores became durable is one that it allows.
-    pub conforms: bool,
+    /// Whether the order in which stores became durable is one that it allows; none where operations race, so that no order is right.
+    pub conforms: Option<bool>,
+    /// Why it does not allow that order, or which operations race.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
     /// Crash points examined.
     pub points: u64,
     /// Crash points of the run: before each durable event, and at the end.
@@ -60,7 +63,7 @@ pub struct LoggedCheck {
 impl LoggedCheck {
     /// Whether the run is not crash-consistent, or the machine broke its contract.
     pub fn violated(&self) -> bool {
-        self.why.is_some() || !self.conforms
+        self.why.is_some() || self.conforms == Some(false)
     }
 }
 
@@ -74,12 +77,7 @@ pub(crate) fn check(
     let trace = report.trace.as_ref();
     let trace = trace.ok_or_else(|| LabError::Internal("a check needs a recorded run".into()))?;
     let contract = contract_of(resolved);
-    let order = conform(
-        trace,
-        report.log.records(),
-        &Contract::from(contract),
-        Demands::default(),
-    );
+    let (conforms, refusal) = judged(trace, report, contract);
     let records = report.log.records();
     let total = records.len() as u64 + 1;
     let design = build_design(resolved)?;
@@ -87,7 +85,8 @@ pub(crate) fn check(
     let mut runner = Runner::new(&request.recover, scratch.path(), 0, &loaded.base, &watch.0);
     let mut found = LoggedCheck {
         contract: contract.name().into(),
-        conforms: order.is_ok(),
+        conforms,
+        refusal,
         points: 0,
         points_total: total,
         in_flight_states: 0,
@@ -145,6 +144,22 @@ pub(crate) fn check(
         }
     }
     Ok(found)
+}
+
+/// Whether the contract allows the order in which stores became durable, and why not. Operations of a recorded program are hardware
+/// transactions on some designs, though nobody promised that they do not run at once on one line.
+fn judged(trace: &Trace, report: &RunReport, contract: ContractKind) -> (Option<bool>, Option<String>) {
+    let order = conform(
+        trace,
+        report.log.records(),
+        &Contract::from(contract),
+        Demands::default(),
+    );
+    let Err(refusal) = order else { return (Some(true), None) };
+    match race(trace) {
+        Some(race) => (None, Some(format!("operations race: {race}"))),
+        None => (Some(false), Some(refusal.to_string())),
+    }
 }
 
 /// The words in which memory differs from the initial one, once the hardware has recovered.

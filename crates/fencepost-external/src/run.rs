@@ -281,7 +281,7 @@ mod tests {
         let audit = "test $(byte 72) = 0 || test $(byte 72) = 5 && test $(byte 8)$(byte 64)$(byte 73)$(byte 80) = 0000";
         let found = checked(ONE, audit, |_| {});
         assert_eq!((found.points, found.points_total, found.why.as_deref()), (2, 2, None));
-        assert!(found.conforms && !found.violated() && found.in_flight_complete);
+        assert!(found.conforms == Some(true) && !found.violated() && found.in_flight_complete);
         let found = checked(ONE, "test $(byte 72) = 0", |_| {});
         assert_eq!(
             (found.points, found.event, found.why.as_deref()),
@@ -297,10 +297,47 @@ mod tests {
         let crash = checked(&fourth, told, |_| {}).crash.expect("a crash point");
         assert_eq!(crash[0], [4]);
         let broken = LoggedCheck {
-            conforms: false,
+            conforms: Some(false),
             ..checked(ONE, "true", |_| {})
         };
         assert!(broken.violated(), "so is a machine that breaks its contract");
+    }
+    /// Operations of two threads that store to two lines in different orders while both run: as transactions they race.
+    #[test]
+    fn operations_that_race_are_told_and_their_order_is_not_judged() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fencepost-battery/logs/racing.log");
+        let of = |design: &str, machine: &str| {
+            let recover = Recover {
+                command: "true".into(),
+                server: false,
+                reads: ReadsBy::Nobody,
+                timeout: Duration::from_secs(60),
+                memory: None,
+            };
+            let request = LogRequest {
+                log: path.clone(),
+                image: None,
+                request: Request {
+                    design: design.into(),
+                    machine: machine.into(),
+                    ..Request::default()
+                },
+                check: Some(CheckRequest {
+                    recover,
+                    points: 100,
+                    time: None,
+                }),
+            };
+            run_log(&request).expect("it runs").check.expect("it was checked")
+        };
+        let racing = of("loc-wal", "loc");
+        assert_eq!((racing.conforms, racing.violated()), (None, false));
+        let refusal = racing.refusal.expect("it is said why");
+        assert!(
+            refusal.contains("threads 0 and 1 store to one line, at pm+0x0"),
+            "{refusal}"
+        );
+        assert_eq!(of("so", "dpo").conforms, Some(true));
     }
     #[test]
     fn points_and_time_are_kept_to() {

@@ -14,6 +14,7 @@
 
 mod by_value;
 mod conform_report;
+mod races;
 mod refusal;
 mod state;
 mod token;
@@ -21,6 +22,7 @@ mod transactions;
 
 pub(crate) use by_value::Given;
 pub use conform_report::{ConformReport, Demands, Reordering};
+pub use races::{Race, race};
 pub use refusal::{Link, Refusal, StoreAt};
 
 use crate::contracts::Contract;

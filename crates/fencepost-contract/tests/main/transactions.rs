@@ -1,7 +1,7 @@
 //! Conformance of transactional contracts, on the four-transaction shape of a speculation window.
 
 use fencepost_contract::recorded::{RecordedLog, parse};
-use fencepost_contract::{ContractKind, Demands, Refusal};
+use fencepost_contract::{ContractKind, Demands, Refusal, race};
 use fencepost_kernel::Stream;
 use std::collections::BTreeMap;
 
@@ -193,4 +193,41 @@ fn blocks_that_pass_an_earlier_transaction_are_those_of_the_definition() {
         assert_eq!(found.reordered, passed, "program {program}:\n{text}");
     }
     assert!(seen.iter().all(|n| *n > 500), "{seen:?}");
+}
+
+#[test]
+fn transactions_race_that_run_at_once_and_store_to_one_line() {
+    let raced = |events: &str| {
+        let log = parse(&format!("fencepost-log 1\n{events}")).unwrap();
+        race(&log.trace).map(|r| {
+            (
+                r.line.base().0 - fencepost_kernel::Addr::pm(0).0,
+                r.threads.map(|t| t.0),
+            )
+        })
+    };
+    let first = "0 tx-begin 1\n0 store pm+64 1\n";
+    let second = "1 tx-begin 1\n1 store pm+0 1\n1 store pm+72 1\n";
+    assert_eq!(
+        raced(&format!("{first}{second}0 tx-commit 1\n1 tx-commit 1\n")),
+        Some((64, [0, 1]))
+    );
+    assert_eq!(
+        raced(&format!("{first}0 tx-commit 1\n{second}1 tx-commit 1\n")),
+        None,
+        "one after the other"
+    );
+    assert_eq!(
+        raced(&format!("{first}0 tx-abort 1\n{second}1 tx-commit 1\n")),
+        None,
+        "taken back before"
+    );
+    // What one of them does again is no race, nor is what no transaction does.
+    assert_eq!(
+        raced(&format!("{first}0 store pm+72 2\n1 store pm+64 1\n0 tx-commit 1\n")),
+        None
+    );
+    // A third, where the second was over before it.
+    let third = "2 tx-begin 1\n2 store pm+64 3\n";
+    assert_eq!(raced(&format!("{second}{third}")), Some((64, [1, 2])));
 }

@@ -244,19 +244,25 @@ fn run_text(r: &LoggedRun) -> String {
     }
     let _ = writeln!(t, "\n{}", r.note);
     if let Some(c) = &r.check {
-        let order = if c.conforms { "as" } else { "NOT as" };
+        let order = match c.conforms {
+            Some(true) => format!("as contract `{}` allows", c.contract),
+            Some(false) => format!("NOT as contract `{}` allows", c.contract),
+            None => "not judged".into(),
+        };
         let _ = writeln!(
             t,
-            "crash check: {} of {} crash points, {}; their order is {order} contract `{}` allows",
+            "crash check: {} of {} crash points, {}; their order is {order}",
             c.points,
             c.points_total,
             if c.why.is_some() {
                 "one VIOLATED"
             } else {
                 "no violation"
-            },
-            c.contract
+            }
         );
+        if let Some(refusal) = &c.refusal {
+            let _ = writeln!(t, "  {refusal}");
+        }
         if c.in_flight_states > 0 {
             let all = if c.in_flight_complete { " (all)" } else { "" };
             let n = c.in_flight_states;
