@@ -55,12 +55,18 @@ impl Small {
     fn store(&mut self, thread: u8, word: u64, value: u64) -> StoreId {
         let (addr, by) = (Addr::pm(word * 8), id(self.trace.stores.len()));
         let (thread, source) = (HwThread(thread), Location::caller().into());
+        let own = self.trace.events.iter().rev().filter(|e| e.thread == Some(thread));
+        let tx = own.map(|e| e.kind).find_map(|kind| match kind {
+            TraceKind::TxBegin(tx) => Some(Some(tx)),
+            TraceKind::TxCommit(_) | TraceKind::TxAbort(_) => Some(None),
+            _ => None,
+        });
         self.trace.stores.push(StoreInfo {
             thread,
             addr,
             value,
             nt: false,
-            tx: None,
+            tx: tx.flatten(),
             source,
         });
         self.trace.push(thread, TraceKind::Store(by));

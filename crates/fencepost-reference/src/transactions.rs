@@ -1,14 +1,17 @@
-//! Hardware transactions that may have seen what another one stored and took back.
+//! Hardware transactions: whose each store is, and which may have seen what another one stored and took back.
+//!
+//! What a thread stores between the beginning of a transaction and its end is a part of it, and nothing else is.
 //!
 //! Versions of a line lie on one another, and a transaction that begins while another runs may build on its versions. When that one aborts,
 //! it must abort too; when it does not, memory may hold by luck what no order of transactions explains.
 
 use crate::run::{Breach, Run, must};
-use fencepost_kernel::{HwThread, TraceKind};
+use fencepost_kernel::{HwThread, StoreId, TraceKind, TxId};
 
 /// A transaction that runs.
 struct Running {
     thread: HwThread,
+    tx: TxId,
     /// The event with which it began.
     begun: usize,
     /// The abort after which it may not commit, and whether it has stored since: then it had not asked to commit before.
@@ -21,11 +24,20 @@ pub(crate) fn judge(run: &Run<'_>) -> Result<(), Breach> {
     let mut running: Vec<Running> = Vec::new();
     for (i, event) in run.trace.events.iter().enumerate() {
         let Some(thread) = event.thread else { continue };
+        let stored = match event.kind {
+            TraceKind::Store(id) => Some(id),
+            TraceKind::Rmw { store, .. } => store,
+            _ => None,
+        };
+        if let Some(id) = stored {
+            belongs(run, &running, i, id)?;
+        }
         match event.kind {
-            TraceKind::TxBegin(_) => {
+            TraceKind::TxBegin(tx) => {
                 running.retain(|t| t.thread != thread);
                 running.push(Running {
                     thread,
+                    tx,
                     begun: i,
                     doomed: None,
                     goes_on: false,
@@ -68,4 +80,21 @@ pub(crate) fn judge(run: &Run<'_>) -> Result<(), Breach> {
         }
     }
     Ok(())
+}
+
+/// A store is of the transaction that its thread has begun and not ended.
+fn belongs(run: &Run<'_>, running: &[Running], event: usize, id: StoreId) -> Result<(), Breach> {
+    let store = run.trace.store(id);
+    let runs = running.iter().find(|t| t.thread == store.thread).map(|t| t.tx);
+    must(
+        store.tx == runs,
+        "a store is of the transaction that its thread runs",
+        Some(event),
+        || {
+            format!(
+                "a store of thread {} is of {:?}, and it runs {runs:?}",
+                store.thread.0, store.tx
+            )
+        },
+    )
 }

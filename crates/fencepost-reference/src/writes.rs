@@ -71,10 +71,29 @@ pub(crate) fn judge(run: &Run<'_>) -> Result<Writes, Breach> {
             format!("write {id} of {w:?} was accepted and is not durable at the end")
         },
     )?;
+    writes.all_have_left(run)?;
     Ok(writes)
 }
 
 impl Writes {
+    /// Where nothing is left in the controller, each write has left it or went along with one that did.
+    fn all_have_left(&self, run: &Run<'_>) -> Result<(), Breach> {
+        if !run.report.is_some_and(|r| r.controllers[0].empty) {
+            return Ok(());
+        }
+        let stays = self.waiting.values().flatten().filter(|w| !w.1).map(|w| w.0).min();
+        must(
+            stays.is_none(),
+            "every accepted write leaves for the medium",
+            None,
+            || {
+                format!(
+                    "write {} was accepted and never issued, nor could it go along with another",
+                    stays.unwrap_or(0)
+                )
+            },
+        )
+    }
     fn accept(&mut self, run: &Run<'_>, position: usize, event: usize, kind: LedgerKind) -> Result<(), Breach> {
         let LedgerKind::Accepted {
             id,
@@ -132,6 +151,7 @@ impl Writes {
             );
         };
         write.issued = Some(position);
+        let queue = write.queue;
         let waiting = self.waiting.entry(write.line).or_default();
         let at = waiting.iter().position(|w| w.0 == id).unwrap_or(0);
         let passed = waiting[..at].iter().find(|w| !w.1).map(|w| w.0);
@@ -148,7 +168,13 @@ impl Writes {
         )?;
         // What is older went along with an earlier one.
         waiting.drain(..=at);
-        waiting.iter_mut().for_each(|w| w.1 = true);
+        // A write joins the one before it, where that is of its queue.
+        for w in waiting.iter_mut() {
+            if self.all.get(&w.0).is_none_or(|w| w.queue != queue) {
+                break;
+            }
+            w.1 = true;
+        }
         self.issued += 1;
         Ok(())
     }

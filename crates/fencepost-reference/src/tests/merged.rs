@@ -43,3 +43,42 @@ fn a_merged_write_does_not_pass_an_earlier_epoch() {
         "a merged write is durable after all of earlier epochs"
     );
 }
+
+/// Two writes of a line, durable when accepted, of which the first alone is sent.
+fn sent_once(queues: [u8; 2], empty: bool) -> Result<(), &'static str> {
+    let mut r = Small::new();
+    (r.hardware.durable_on_accept, r.counts) = (true, None);
+    for (i, queue) in (1..).zip(queues) {
+        r.store(0, 0, i);
+        let data = r.accept_by(queue, i, 0);
+        r.become_durable(i, 0, data);
+    }
+    r.issue(1);
+    r.reported = Some(Report {
+        time: Ps(0),
+        threads: &[],
+        in_order: false,
+        controllers: [
+            Controller {
+                empty,
+                ..Controller::default()
+            },
+            Controller::default(),
+        ],
+        durable_before: 0,
+        design: crate::Counted {
+            counters: &[],
+            samples: &[],
+            sums: &[],
+        },
+    });
+    r.judge().map_err(|b| b.rule)
+}
+
+#[test]
+fn what_was_not_merged_leaves_for_the_medium() {
+    let rule = "every accepted write leaves for the medium";
+    assert_ne!(sent_once([0, 0], true), Err(rule));
+    assert_eq!(sent_once([0, 1], true), Err(rule));
+    assert_ne!(sent_once([0, 1], false), Err(rule), "it may still be there");
+}

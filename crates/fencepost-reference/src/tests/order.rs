@@ -76,3 +76,26 @@ fn a_transaction_aborts_with_an_older_one() {
     let since = [(2, begin), (1, abort), (2, store), (2, commit)];
     assert_eq!(run(&[&both[..], &since].concat()), None);
 }
+
+#[test]
+fn a_store_is_of_the_transaction_that_its_thread_runs() {
+    let of = |tx: [Option<TxId>; 3]| {
+        let mut r = Small::new();
+        r.store(0, 0, 1);
+        r.trace.push(HwThread(0), TraceKind::TxBegin(TxId(4)));
+        r.store(0, 8, 2);
+        r.trace.push(HwThread(0), TraceKind::TxCommit(TxId(4)));
+        r.store(0, 16, 3);
+        r.trace.stores.iter_mut().zip(tx).for_each(|(s, tx)| s.tx = tx);
+        r.judge().err().map(|b| b.rule)
+    };
+    let (own, rule) = (
+        Some(TxId(4)),
+        Some("a store is of the transaction that its thread runs"),
+    );
+    assert_eq!(of([None, own, None]), None);
+    assert_eq!(of([None, own, own]), rule, "it has ended");
+    assert_eq!(of([own, own, None]), rule, "it has not begun");
+    assert_eq!(of([None, None, None]), rule);
+    assert_eq!(of([None, Some(TxId(3)), None]), rule);
+}
