@@ -172,7 +172,10 @@ impl Thread {
         }
     }
     /// Outcome of the operation whose end marker was just taken.
-    pub fn next_outcome(&self) -> Outcome {
+    pub fn next_outcome(&mut self) -> Outcome {
+        if let Some(replay) = &mut self.replay {
+            return replay.next_outcome();
+        }
         self.port.outcomes.borrow_mut().pop_front().unwrap_or_default()
     }
 }

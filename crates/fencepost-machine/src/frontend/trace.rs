@@ -13,7 +13,7 @@ use super::journal::Journal;
 use super::op::{AT_ONCE, Answer, Op, OpKind, Pause, Port};
 use super::sim_mem::{Ends, SimMem, ThreadBody};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use fencepost_kernel::{Addr, Image, QueueId, Rmw};
+use fencepost_kernel::{Addr, Image, Outcome, QueueId, Rmw};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -41,6 +41,8 @@ struct Piece {
     ops: Vec<Op>,
     /// What its atomics do, in order.
     rmws: VecDeque<Rmw>,
+    /// What came of the program's operations that end in it, in order.
+    outcomes: VecDeque<Outcome>,
 }
 
 impl Recording {
@@ -99,17 +101,20 @@ impl Recorder {
                 CoroutineResult::Yield(Pause::Sync) => {
                     answer.value = self.answer(&mut piece, &mut memory.borrow_mut());
                     if piece.ops.last().is_some_and(|op| op.kind == OpKind::Bind) {
-                        self.pieces.push_back(std::mem::take(&mut piece));
+                        self.keep(std::mem::take(&mut piece));
                     }
                 }
                 CoroutineResult::Yield(Pause::Operation) => break,
                 CoroutineResult::Return(()) => self.coroutine = None,
             }
         }
-        self.port.outcomes.borrow_mut().clear();
         if !piece.ops.is_empty() {
-            self.pieces.push_back(piece);
+            self.keep(piece);
         }
+    }
+    fn keep(&mut self, mut piece: Piece) {
+        piece.outcomes.append(&mut self.port.outcomes.borrow_mut());
+        self.pieces.push_back(piece);
     }
     /// What the record says of an operation, and what it does to memory where the machine would do that.
     fn noted(&mut self, mut op: Op, memory: &mut Image) -> Op {
@@ -157,6 +162,7 @@ pub struct Replay {
     /// Queues of the ranges bound so far.
     queues: Vec<u8>,
     rmws: VecDeque<Rmw>,
+    outcomes: VecDeque<Outcome>,
     done: bool,
 }
 
@@ -169,6 +175,7 @@ impl Replay {
             apart,
             queues: Vec::new(),
             rmws: VecDeque::new(),
+            outcomes: VecDeque::new(),
             done: false,
         }
     }
@@ -179,6 +186,10 @@ impl Replay {
     /// What the atomic under way does.
     pub fn rmw(&self) -> Option<Rmw> {
         self.rmws.front().copied()
+    }
+    /// What came of the operation whose end marker was just taken.
+    pub fn next_outcome(&mut self) -> Outcome {
+        self.outcomes.pop_front().unwrap_or_default()
     }
     /// The machine has acted on an operation that waits for its answer.
     pub fn answered(&mut self, kind: OpKind, answer: Answer) {
@@ -195,6 +206,7 @@ impl Replay {
             return;
         };
         self.rmws.extend(piece.rmws);
+        self.outcomes.extend(piece.outcomes);
         let mut committed: Vec<QueueId> = Vec::new();
         for mut op in piece.ops {
             op.addr = self.address(&op);

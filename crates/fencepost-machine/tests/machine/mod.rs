@@ -10,3 +10,4 @@ mod recorded;
 mod resident;
 mod seam_hooks;
 mod timing;
+mod traced;

@@ -40,10 +40,10 @@ fn at(machine: &MachineConfig, key: &str, e: BadInput) -> BadInput {
     }
 }
 
-/// Why a run has no verdict, if it has none.
-pub(super) fn no_verdict(general: &General) -> Option<&'static str> {
-    if general.driven_by == DrivenBy::Trace {
-        return Some("a trace is replayed without waiting for locks: such a run has no verdict");
+/// Why a run has no verdict, if it has none. One thread alone never waits for a lock: its trace computes what the program does.
+pub(super) fn no_verdict(general: &General, threads: u32) -> Option<&'static str> {
+    if general.driven_by == DrivenBy::Trace && threads > 1 {
+        return Some("the traces of threads are replayed without waiting for locks: such a run has no verdict");
     }
     (general.commit_every > 1).then_some("commits are left out (machine.commit_every): such a run has no verdict")
 }

@@ -16,7 +16,7 @@ params! {
         /// Which way software's log words take: the one that the design's idioms name, or through the caches, flushed as data is.
         log_path: SoftwareLog = SoftwareLog::Design,
         /// What drives the threads: the program as it runs, or a trace of its accesses, recorded once and replayed without waiting for
-        /// locks. Such a run has no verdict.
+        /// locks. Of more than one thread such a run has no verdict.
         driven_by: DrivenBy = DrivenBy::Execution,
         /// Processes that run side by side, each with its share of the threads and memory of its own; more than one where traces drive
         /// them.

@@ -133,7 +133,7 @@ impl Resolved {
     }
     /// Why the run has no verdict, if it has none.
     pub fn no_verdict(&self) -> Option<&'static str> {
-        driven::no_verdict(&self.machine.general)
+        driven::no_verdict(&self.machine.general, self.threads)
     }
     /// Refuses to judge a run that has no verdict.
     ///

@@ -108,6 +108,29 @@ fn commits_that_are_put_off_are_fewer() {
     let (all, tenth) = (commits("machine.commit_every=1"), commits("machine.commit_every=10"));
     assert!(tenth * 9 < all && all < tenth * 12, "{all} and {tenth}");
 }
+/// One thread alone has no lock to wait for: what its trace does is the program, whose every crash point recovers.
+#[test]
+fn the_trace_of_one_thread_is_judged() {
+    let judged = |design: &str, program: &str, machine: &str| {
+        let r = run(&Request {
+            check: true,
+            threads: Some(1),
+            program: program.into(),
+            machine: machine.into(),
+            ops: 12,
+            sets: vec![TRACE.into()],
+            ..request(design, &[])
+        });
+        let r = r.unwrap_or_else(|e| panic!("{design}, {program}: {e}"));
+        let check = r.check.unwrap_or_else(|| panic!("{design}, {program}: no check"));
+        assert!(check.points > 12 && !check.violated(), "{design}, {program}: {check:?}");
+    };
+    judged("per-task-commit", "cq", "fgc");
+    judged("so", "hashmap", "dpo");
+    judged("themis", "btree", "themis");
+    judged("broi", "ctree", "broi");
+    judged("loc-wal", "bplustree", "loc");
+}
 #[test]
 fn such_runs_are_not_judged() {
     for sets in [&[TRACE][..], &["machine.commit_every=2"]] {
