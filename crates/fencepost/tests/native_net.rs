@@ -142,7 +142,7 @@ impl Server {
     }
 }
 
-/// Four hundred connections that say nothing, and some that announce 16 MiB: the server holds a few of them, and next to no memory.
+/// Up to four hundred connections that say nothing, and some that announce 16 MiB: the server holds a few of them, and next to no memory.
 #[test]
 fn idle_connections_hold_no_memory() {
     if !possible() {
@@ -162,16 +162,18 @@ fn idle_connections_hold_no_memory() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let [memory, threads] = server.uses();
+    // As many as the system has room for before the server takes them: where it has none, it would try again for seconds.
+    let at = std::net::SocketAddr::from((std::net::Ipv4Addr::LOCALHOST, port()));
     let idle: Vec<_> = (0..400)
-        .map(|i| {
-            let at = (std::net::Ipv4Addr::LOCALHOST, port());
-            let mut s = std::net::TcpStream::connect(at).expect("the system takes it");
+        .map_while(|i| {
+            let mut s = std::net::TcpStream::connect_timeout(&at, Duration::from_millis(500)).ok()?;
             if i % 2 == 0 {
                 let _ = std::io::Write::write_all(&mut s, &(1u64 << 24).to_le_bytes());
             }
-            s
+            Some(s)
         })
         .collect();
+    assert!(idle.len() > 64, "{} connections", idle.len());
     std::thread::sleep(Duration::from_millis(300));
     let [now, more] = server.uses();
     assert!(

@@ -125,3 +125,70 @@ impl<'t> Names<'t> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Settled;
+    use crate::contracts::{Contract, ContractKind};
+    use crate::graph::NodeId;
+    use crate::recorded::parse;
+    use fencepost_kernel::{Image, Stream};
+
+    /// Threads that store to a few lines, read each other's, and put barriers between.
+    fn events(rng: &mut Stream) -> String {
+        let mut text = "fencepost-log 1\n".to_owned();
+        for _ in 0..20 {
+            let (thread, at) = (rng.below(2), rng.below(4) * 64);
+            let next = match rng.below(6) {
+                0..=2 => format!("{thread} store pm+{at} 1"),
+                3 => format!("{thread} load pm+{at}"),
+                4 => format!("{thread} persist-barrier"),
+                _ => format!("{thread} dmb"),
+            };
+            text.push_str(&next);
+            text.push('\n');
+        }
+        text
+    }
+
+    #[test]
+    fn what_is_taken_back_leaves_nothing_behind() {
+        let mut rng = Stream::new(1, "settled and taken back");
+        let kinds = [ContractKind::Epoch, ContractKind::Rcbsp, ContractKind::Strand];
+        let (mut taken_back, mut barriers) = (0, 0);
+        for i in 0..300 {
+            let log = parse(&events(&mut rng)).expect("a log");
+            let space = Contract::from(kinds[i % 3]).space(&log.trace, &Image::default());
+            let graph = &space.graph;
+            let stores: Vec<NodeId> = graph.nodes().filter(|n| !graph.is_barrier(*n)).collect();
+            let mut state = Settled::new(graph);
+            // What was settled, and the positions before each.
+            let mut chosen: Vec<(usize, NodeId)> = Vec::new();
+            for _ in 0..30 {
+                if !chosen.is_empty() && rng.chance(1, 3) {
+                    let first = rng.below(chosen.len() as u64) as usize;
+                    let position = chosen[first].0;
+                    barriers += state.position() - position - (chosen.len() - first);
+                    taken_back += chosen.len() - first;
+                    state.undo_to(position);
+                    chosen.truncate(first);
+                } else {
+                    let ready = |n: &&NodeId| state.is_ready(**n) && !state.is_settled(**n);
+                    let ready: Vec<_> = stores.iter().filter(ready).copied().collect();
+                    let Some(node) = ready.get(rng.below(ready.len().max(1) as u64) as usize) else {
+                        continue;
+                    };
+                    chosen.push((state.position(), *node));
+                    state.settle(*node);
+                }
+                let mut anew = Settled::new(graph);
+                chosen.iter().for_each(|(_, n)| anew.settle(*n));
+                assert_eq!((&state.waiting, &state.settled), (&anew.waiting, &anew.settled));
+            }
+        }
+        assert!(
+            taken_back > 1000 && barriers > 100,
+            "{taken_back} stores and {barriers} barriers"
+        );
+    }
+}

@@ -96,3 +96,21 @@ impl Unsent {
         held.0 = held.0.saturating_sub(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_unsent_until_each_of_its_entries_is_sent() {
+        let (mut unsent, line) = (Unsent::default(), LineAddr(5));
+        unsent.add(CoreId(2), line);
+        unsent.add(CoreId(2), line);
+        unsent.remove(line);
+        assert_eq!(unsent.core(line), Some(CoreId(2)), "one is left");
+        unsent.remove(line);
+        assert_eq!(unsent.core(line), None);
+        unsent.add(CoreId(1), line);
+        assert_eq!((unsent.core(line), unsent.core(LineAddr(6))), (Some(CoreId(1)), None));
+    }
+}

@@ -11,6 +11,8 @@ use fencepost_kernel::{Addr, Bytes, CoreId, HwThread, LineAddr, LineData, Ps};
 
 mod design;
 mod grants;
+mod marks;
+mod rolled_back;
 mod second_level;
 mod sound;
 mod waiting;

@@ -3,6 +3,7 @@
 mod counts;
 mod designs;
 mod instructions;
+mod libraries;
 mod page;
 mod pmdk;
 mod reads;

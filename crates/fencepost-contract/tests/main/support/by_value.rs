@@ -52,7 +52,7 @@ impl Random {
             false => (1 + rng.below(2), 1 + rng.below(2), rng.chance(1, 2)),
         };
         let (count, length) = if steps {
-            (2, 7 + rng.below(4))
+            (2 + rng.below(2), 7 + rng.below(5))
         } else {
             (1 + rng.below(3), 4 + rng.below(9))
         };

@@ -145,3 +145,19 @@ fn a_way_is_settled_until_its_state_changes() {
     }
     assert!(!t.is_settled(w));
 }
+#[test]
+fn a_line_has_no_mark_of_the_one_that_was_in_its_way() {
+    for (state, dirty) in [
+        (State::Shared, false),
+        (State::Exclusive, false),
+        (State::Modified, true),
+    ] {
+        let mut t = two_way();
+        let way = insert(&mut t, LineAddr(0), State::Modified, true, 7);
+        t.remove(way);
+        assert_eq!(insert(&mut t, LineAddr(4), state, dirty, 0), way);
+        assert_eq!(t.meta(way), 0, "{state:?}");
+        t.put(way, LineAddr(4), state, dirty, 5);
+        assert_eq!(t.meta(way), 5);
+    }
+}
