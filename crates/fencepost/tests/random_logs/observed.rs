@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Ways in which the reader reads a word: by calls, by loads, and where it has stored itself.
-const WAYS: u64 = 7;
+const WAYS: u64 = 8;
 /// Crash states of a log at most on which power fails again.
 const FEW: usize = 40;
 

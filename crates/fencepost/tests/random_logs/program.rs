@@ -260,22 +260,6 @@ impl Program {
         }
     }
 
-    /// Whether a sync or a fence may say again what a `clflush` has said, or what a flush has that had nothing to do.
-    pub(super) fn says_again(&self) -> bool {
-        let has = |found: fn(&What) -> bool| self.events.iter().any(|e| found(&e.what));
-        let twice = has(|w| matches!(w, What::Sync { .. } | What::Store(Store { nt: true, .. })));
-        let flushed_again = |line: usize| {
-            let flushes = self
-                .events
-                .iter()
-                .filter(|e| matches!(e.what, What::Flush { line: l, .. } if l == line));
-            flushes.count() > 1
-        };
-        let clflush = has(|w| matches!(w, What::Flush { how: "clflush", .. }));
-        let sync = has(|w| matches!(w, What::Sync { .. }));
-        clflush && twice || (clflush || sync) && (0..self.lines.len()).any(flushed_again)
-    }
-
     /// Its stores, in order.
     pub(super) fn stores(&self) -> impl Iterator<Item = Store> {
         self.events.iter().filter_map(|e| match e.what {

@@ -66,6 +66,13 @@ static uint64_t read_word(size_t at) {
         w = both[at / 8 % 2];
         break;
     }
+    case 6: {
+        // An atomic reads, and what it has stored is its own.
+        uint64_t *p = (uint64_t *)(map + at);
+        w = __atomic_fetch_add(p, 5, __ATOMIC_SEQ_CST);
+        if (__atomic_exchange_n(p, 7, __ATOMIC_SEQ_CST) != w + 5) fail(9);
+        break;
+    }
     default: {
         // What it has stored itself it does not read of the image.
         volatile uint64_t *p = (volatile uint64_t *)(map + at);

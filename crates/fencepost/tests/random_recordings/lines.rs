@@ -12,6 +12,8 @@ pub(super) struct Line<'l> {
     pub(super) at: Option<Place>,
     pub(super) number: u64,
     pub(super) width: u64,
+    /// Whether a call of the system did it.
+    pub(super) called: bool,
 }
 
 /// What an address of a log is.
@@ -74,6 +76,7 @@ impl Files {
             at,
             number: number(value).unwrap_or(0),
             width: width.unwrap_or(8),
+            called: false,
         })
     }
 }

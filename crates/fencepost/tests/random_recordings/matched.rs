@@ -116,7 +116,8 @@ impl<'s> Match<'s> {
         if !std::mem::replace(&mut self.begun, true) && !self.script.region {
             self.begins_as_it_was()?;
         }
-        let line = self.files.line(&words).ok_or_else(bad)?;
+        let mut line = self.files.line(&words).ok_or_else(bad)?;
+        line.called = place.contains(" through ");
         if matches!(line.kind, "work" | "warm" | "begin") {
             return Ok(());
         }
@@ -283,7 +284,9 @@ impl<'s> Match<'s> {
                     whole: false,
                 }])
             }
-            (Step::Written(want), "store", Some(Place::File(at))) if want.first().is_some_and(|w| w.0.0 == at.0) => {
+            (Step::Written(want), "store", Some(Place::File(at)))
+                if line.called && want.first().is_some_and(|w| w.0.0 == at.0) =>
+            {
                 let wanted: HashMap<At, u8> = want.iter().copied().collect();
                 let (first, end) = (want[0].0.1 / 8 * 8, want[want.len() - 1].0.1);
                 // Between bytes that change one may be told that does not, or that lies behind the end.
