@@ -11,6 +11,7 @@ mod explore_common;
 #[path = "../../crates/fencepost-contract/tests/main/support/mod.rs"]
 mod support;
 
+use crate::seeded::arguments;
 use explore_common::compare::random_program;
 use fencepost_contract::ContractKind;
 use fencepost_kernel::Stream;
@@ -33,16 +34,9 @@ const AGREE: [fn(&mut Stream, u64); 5] = [
 
 /// Runs it; 1 at the first program of which two searches say different things, 2 for arguments that are none.
 pub(crate) fn command(args: &[&str]) -> ExitCode {
-    let (programs, seed) = match *args {
-        [] => (Some(PROGRAMS), Some(1)),
-        ["--programs", n] => (n.parse().ok(), Some(1)),
-        ["--seed", s] => (Some(PROGRAMS), s.parse().ok()),
-        ["--programs", n, "--seed", s] => (n.parse().ok(), s.parse().ok()),
-        _ => (None, None),
-    };
-    let (Some(programs), Some(seed)) = (programs, seed) else {
-        eprintln!("usage: cargo run -p xtask -- explorer [--programs N] [--seed S]");
-        return ExitCode::from(2);
+    let (programs, seed) = match arguments(args, ("explorer", "--programs"), PROGRAMS) {
+        Ok(asked) => asked,
+        Err(code) => return code,
     };
     match compare(programs, seed) {
         Ok(broken) => {

@@ -44,6 +44,7 @@ mod recordings;
 mod reproductions;
 mod rules;
 mod schemas;
+mod seeded;
 #[cfg(test)]
 mod size;
 mod source_text;

@@ -5,7 +5,7 @@
 //! has twenty times as many runs of it in the same time.
 
 use crate::convict::beside;
-use crate::{explorer, logs, recordings, user_commands};
+use crate::{explorer, logs, recordings, seeded, user_commands};
 use fencepost_battery::net::{Budget, cast, design_names};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -77,7 +77,7 @@ fn listed(budget: Budget) -> Result<Vec<String>, String> {
         ));
     }
     if program.is_file() {
-        let plugin = recordings::plugin(&program)?;
+        let plugin = seeded::plugin(&program)?;
         let held = logs::hold(&program, &beside("xtask"), Some(&plugin), LOGS, budget.seed);
         wrong.extend(held.err().map(|why| format!("logs --logs {LOGS}: {why}")));
         match recordings::hold(&program, Some(&plugin), SCRIPTS, budget.seed) {
