@@ -16,7 +16,7 @@ fn page(p: &About) -> String {
     let mut out = format!("{MARK}# {}\n\nA program of the registry: {}.\n\n", p.name, p.about);
     let _ = write!(
         out,
-        "```sh\nfencepost run {} -d x86-adr -m themis --ops 2 --warmup 0 --threads 2{} --check --points 20\n```\n\n",
+        "```sh\nfencepost run {} -d x86-adr -m themis --ops 6 --warmup 0 --threads 2{} --check --points 20\n```\n\n",
         p.name,
         p.small
             .iter()
