@@ -1,6 +1,7 @@
 //! Transactions that run at once and store to one line.
 //!
-//! None of the designs isolates transactions: programs do, by locks that they hold to the end (Lu et al., ICCD'14, section III). Where
+//! None of the designs isolates transactions, as the paper of loose ordering says of its own: *we focus on storage transactions, which
+//! provide atomicity and durability* (Lu et al., ICCD'14, section II). Programs keep them apart by locks that they hold to the end. Where
 //! they do not, a line has bytes of both, and no order in which it becomes durable is right for each.
 
 use crate::contracts::entry;
