@@ -198,25 +198,17 @@ impl Bench {
         let log = self.write("two.log", &(program.text(&[]) + &other.text(&[])))?;
         let both = [states(program, true), states(&other, true)];
         let all: Vec<&State> = both.iter().flat_map(|s| &s.all).collect();
-        let search = |recover: &str| self.run(&["crash", "--log", &log, "--contract", "px86", "--recover", recover]);
-        let whole = search(&self.recovery(program, (Listed::Survived, false), &all)?)?;
+        let search = |recover: &str, more: &[&str]| {
+            let args = ["crash", "--log", &log, "--contract", "px86", "--recover", recover];
+            self.run(&[&args, more].concat())
+        };
+        let whole = search(&self.recovery(program, (Listed::Survived, false), &all)?, &[])?;
         let stores = program.stores().count() as u64;
         whole
             .must(0)?
             .is("executions", &2.into())?
             .is("stores", &(2 * stores).into())?;
-        let args = [
-            "crash",
-            "--log",
-            &log,
-            "--contract",
-            "px86",
-            "--recover",
-            "true",
-            "--budget",
-            "2",
-        ];
-        let bounded = self.run(&args)?;
+        let bounded = search("true", &["--budget", "2"])?;
         let more = bounded.said["states_covered"] != bounded.said["states_total"];
         bounded
             .must(0)?
@@ -230,18 +222,7 @@ impl Bench {
         let recover = self.recovery(program, (Listed::Lost, false), &[lost])?;
         let folder = self.path("kept-of-two");
         let _ = std::fs::remove_dir_all(&folder);
-        let args = [
-            "crash",
-            "--log",
-            &log,
-            "--contract",
-            "px86",
-            "--recover",
-            &recover,
-            "-o",
-            &folder,
-        ];
-        let found = self.run(&args)?;
+        let found = search(&recover, &["-o", &folder])?;
         found.must(1)?;
         self.witness(&found, (&lost.words, program.apart), &folder)
     }

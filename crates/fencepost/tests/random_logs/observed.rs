@@ -8,7 +8,7 @@ use super::states::{State, States, states};
 use std::path::Path;
 use std::process::Command;
 
-/// Ways in which the reader reads a word: by calls, by loads, and where it has stored itself.
+/// Ways in which the reader reads a word: by calls, by loads, by atomics, and where it has stored itself.
 const WAYS: u64 = 8;
 /// Crash states of a log at most on which power fails again.
 const FEW: usize = 40;
