@@ -248,6 +248,68 @@ fn an_acknowledgement_between_two_events_with_the_same_memory_is_looked_at() {
     assert_eq!((broken.records, broken.crash.acked), (end + 1, vec![1]));
 }
 
+/// Every record together with one behind it that changes nothing: one step all the same, after which memory differs.
+fn in_groups(recording: &Recording, trace: &Trace, log: &PersistLog) -> (Trace, PersistLog) {
+    let (mut grouped, mut image) = (PersistLog::new(true), recording.initial.clone());
+    let mut events = Vec::new();
+    for event in &trace.events {
+        let TraceKind::Durable { index } = event.kind else {
+            events.push(*event);
+            continue;
+        };
+        let record = log.records()[index as usize];
+        image.set_line(record.line, &record.data);
+        // A line that holds what it held.
+        let again = Addr::pm(64 * u64::from(index % 9)).line();
+        let data = image.line(again);
+        let cause = WriteCause::LogPart;
+        let of = |n: u64| TraceKind::Durable { index: n as u32 };
+        for part in [
+            PersistRecord { cause, ..record },
+            PersistRecord {
+                line: again,
+                data,
+                ..record
+            },
+        ] {
+            let kind = of(grouped.len());
+            events.push(TraceEvent { thread: None, kind });
+            grouped.push(part);
+        }
+    }
+    (
+        Trace {
+            events,
+            ..trace.clone()
+        },
+        grouped,
+    )
+}
+
+#[test]
+fn a_group_whose_last_record_changes_nothing_is_looked_at() {
+    let (program, recording) = swaps();
+    let oracle = Oracle::new(&program, &recording.trace.ops);
+    let mut broken = 0;
+    for lost in (0..13).map(Some).chain([None]) {
+        let (trace, log) = log_of(&recording, |at| {
+            lost.is_some_and(|line| at.line() == Addr::pm(64 * line).line())
+        });
+        let (together, grouped) = in_groups(&recording, &trace, &log);
+        let judged = |trace: &Trace, log: &PersistLog| {
+            let check = PrefixCheck::new(&oracle, &recording.initial, trace, log);
+            said(check.run(|_| None::<Image>).unwrap())
+        };
+        let (plain, groups) = (judged(&trace, &log), judged(&together, &grouped));
+        let of = |(points, verdict, broken): (_, _, Option<(usize, _, _)>), records| {
+            (points, verdict, broken.map(|(r, crash, why)| (r / records, crash, why)))
+        };
+        broken += u32::from(plain.1 == Verdict::Violated);
+        assert_eq!(of(plain, 1), of(groups, 2), "{lost:?}");
+    }
+    assert!(broken > 4, "{broken}");
+}
+
 /// Power fails again in every recovery that stores something, until so many second recoveries were run as all crash points may take
 /// together; what that leaves out is said.
 #[test]
