@@ -68,6 +68,16 @@ impl<M: Default> MissRegisters<M> {
         let register = usize::from(register);
         (self.lines[register] != NONE).then(|| &mut self.misses[register])
     }
+    /// What is wrong with the registers, if anything is: their count, or a line that has two of them.
+    pub(super) fn unsound(&self) -> Option<&'static str> {
+        let mut open: Vec<LineAddr> = self.lines.iter().copied().filter(|l| *l != NONE).collect();
+        open.sort_unstable();
+        if open.len() != self.open {
+            return Some("the count of open misses");
+        }
+        let twice = open.windows(2).any(|pair| pair[0] == pair[1]);
+        twice.then_some("two misses of one line")
+    }
     /// Every open miss.
     pub(super) fn iter(&self) -> impl Iterator<Item = &M> {
         let all = self.lines.iter().zip(&self.misses);
@@ -112,7 +122,21 @@ mod tests {
         assert_eq!(registers.free(), None);
         assert_eq!((*registers.close(0), registers.free()), ('a', Some(0)));
         assert_eq!((registers.of(LineAddr(7)).is_none(), registers[1]), (true, 'b'));
+        // Fewer are open than the number of the one that is.
+        assert_eq!(registers.of(LineAddr(9)).copied(), Some('b'));
         assert!(registers.get_mut(0).is_none());
         assert_eq!(registers.iter().collect::<String>(), "b");
+    }
+    #[test]
+    fn a_line_has_one_register() {
+        let mut registers = MissRegisters::<char>::new(3);
+        assert_eq!(registers.unsound(), None);
+        registers.open(2, LineAddr(7));
+        registers.open(0, LineAddr(9));
+        assert_eq!(registers.unsound(), None);
+        registers.open(1, LineAddr(7));
+        assert_eq!(registers.unsound(), Some("two misses of one line"));
+        registers.open -= 1;
+        assert_eq!(registers.unsound(), Some("the count of open misses"));
     }
 }

@@ -34,6 +34,9 @@ impl Hierarchy {
             let core = &self.cores[c.index()];
             std::iter::once(&core.l1).chain(&core.l2)
         };
+        if let Some((core, why)) = all().find_map(|c| Some((c, self.cores[c.index()].misses.unsound()?))) {
+            return Some(format!("{why} of core {}", core.0));
+        }
         if let Some(line) = self.misflushed {
             return Some(format!("a copy of {line} behind its flush"));
         }
