@@ -2,6 +2,7 @@
 
 mod caught;
 mod common;
+mod felt;
 mod large;
 mod loc;
 mod measuring;
