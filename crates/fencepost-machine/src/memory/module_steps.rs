@@ -287,6 +287,11 @@ impl Controller {
             m.ask = m.flow.asks_from();
             return;
         }
+        let channel = self.channels.get(0);
+        if let Some(later) = channel.query_waits(&self.delays, now, self.spec.write_wait_max) {
+            m.ask = later;
+            return;
+        }
         self.stats.module_queries += 1;
         let (arrives, _) = self.channels.act(0, |channel| channel.query(&self.delays, now));
         m.flow.read_reached(now, arrives, true);

@@ -110,3 +110,67 @@ fn with_credits_left_nothing_is_asked() {
     h.finish();
     assert_eq!(left(&h), [0, BURST], "a line crosses the link after the other");
 }
+
+/// Asks again as soon as it has its answer.
+#[derive(Debug, Default)]
+struct Curious {
+    until: Ps,
+}
+impl FlowControl for Curious {
+    fn may_send(&self, _: u8) -> bool {
+        true
+    }
+    fn sent(&mut self, _: u8) {}
+    fn freed(&mut self, _: u8) {}
+    fn read_reached(&mut self, _: Ps, arrives: Ps, _: bool) {
+        self.until = arrives;
+    }
+    fn arrived(&mut self, now: Ps) -> bool {
+        if self.until <= now {
+            self.until = Ps::ZERO;
+        }
+        false
+    }
+    fn wants_query(&self) -> bool {
+        self.until == Ps::ZERO
+    }
+}
+
+/// The bus turns to writes more slowly than queries follow one another: a write still goes once it has waited as long as one may behind reads.
+#[test]
+fn queries_without_end_let_a_write_go() {
+    let slow = MediaSpec {
+        t_rtw: Ps(CL + 10 * BURST),
+        ..media()
+    };
+    let waits = |limit: u64| {
+        let spec = ControllerSpec {
+            write_wait_max: Ps(limit),
+            ..bare()
+        };
+        let module = ModuleSpec {
+            entries: 8,
+            transfer: Ps(TRANSFER),
+            slot: Ps(BURST),
+            ..ModuleSpec::default()
+        };
+        let c = Controller::new(&spec, &slow, &QueuePlan::default(), true).unwrap();
+        let mut h = Harness::new(&spec, &slow);
+        h.c = c
+            .with_module(&module)
+            .unwrap()
+            .with_flow_control(Box::new(Curious::default()));
+        let id = h.write(0, write(at(0, 0, 0), 1, None));
+        h.run_until(20_000_000);
+        let durable =
+            |e: &(u64, MemEvent)| matches!(e.1, MemEvent::Durable { id: done, .. } if done.0 == id).then_some(e.0);
+        h.events.iter().find_map(durable)
+    };
+    assert_eq!(waits(0), None, "no limit: it waits for ever");
+    for limit in [500_000, 1_000_000] {
+        // One query is under way then; the bus turns after it.
+        let turned = TRANSFER + limit + CL + BURST + slow.t_rtw.0 + CL + BURST;
+        let done = waits(limit).expect("it goes");
+        assert!((limit..turned + RCD + CWL + BURST).contains(&done), "{limit}: {done}");
+    }
+}

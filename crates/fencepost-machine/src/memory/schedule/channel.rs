@@ -120,6 +120,15 @@ impl ChannelScheduler {
             self.wake(delays, at);
         }
     }
+    /// When a read that the module answers without a bank may be thought of again, where it has to let a write go first: one that has
+    /// waited behind reads for as long as `limit` (zero: for ever) allows, and that will go. Where the bus turns to writes while such a
+    /// read is under way, one that follows the other stops no write.
+    pub(crate) fn query_waits(&self, delays: &Delays, now: Ps, limit: Ps) -> Option<Ps> {
+        let stops = limit > Ps::ZERO && delays.read_to_write >= delays.read_data;
+        let oldest = self.writes.oldest().filter(|_| stops)?;
+        let late = oldest.since + limit <= now && self.wake < NEVER;
+        late.then(|| self.wake.max(now + delays.clock))
+    }
     /// Sends a read that the module answers without a bank; returns when its data has arrived.
     pub(crate) fn query(&mut self, delays: &Delays, now: Ps) -> Ps {
         let arrives = self.channel.query(delays, now);

@@ -288,7 +288,8 @@ impl Channel {
         let open = banks.iter().any(|b| b.row.is_some());
         let may = |b: &Bank| t.edge(b.next_precharge.max(due));
         let closed = banks.iter().map(may).max().filter(|_| open);
-        let mut start = due;
+        // The bus takes one command a clock, also where a row is closed at once.
+        let mut start = closed.map_or(due, |at| at + t.clock);
         for b in banks.iter_mut() {
             if let Some(at) = closed.filter(|_| b.row.is_some()) {
                 b.close(t, at);

@@ -51,7 +51,7 @@ pub(crate) struct Delays {
     pub(super) column_far: Ps,
     pub(super) column_near: Ps,
     pub(super) column_rank: Ps,
-    pub(super) read_to_write: Ps,
+    pub read_to_write: Ps,
     pub(super) write_to_read_far: Ps,
     pub(super) write_to_read_near: Ps,
     pub(super) write_to_read_rank: Ps,
