@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::delegated;
     use crate::info::Environment;
-    use crate::testkit::{Kit, Mistake};
+    use crate::testkit::{Bench, Kit, Mistake, pm_line};
 
     /// Epochs of all threads follow one another; or, broken, nothing is ordered, or fences open no epoch.
     #[derive(Copy, Clone)]
@@ -227,5 +227,26 @@ mod tests {
             assert!(durable_on_accept || order(run(false, true)), "without order");
             assert!(durable_on_accept || order(run(true, false)), "with one epoch");
         }
+    }
+
+    #[test]
+    fn a_read_is_answered_by_the_newest_entry_that_waits() {
+        let rule = Epochs {
+            opened: 0,
+            ordered: true,
+            counted: true,
+        };
+        let mut b = Bench::new(PersistBuffer::new(rule), 1, 1, 8);
+        let read = |b: &mut Bench<PersistBuffer<Epochs>>, line| b.design.read_missed(&mut b.cx, HwThread(0), line);
+        assert_eq!(read(&mut b, pm_line(0)), ReadAnswer::Pass);
+        for value in 0..3 {
+            b.store(0, pm_line(0), 0, value);
+            b.instr(0, Instr::Fence(Fence::Dmb));
+        }
+        // The first has gone to the controller; two wait for it.
+        let newest = b.cx.coherent(pm_line(0));
+        assert_eq!(newest.words[0], 2);
+        assert_eq!(read(&mut b, pm_line(0)), ReadAnswer::SupplyBytes(newest));
+        assert_eq!(read(&mut b, pm_line(1)), ReadAnswer::Pass);
     }
 }

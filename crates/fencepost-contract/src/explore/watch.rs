@@ -137,3 +137,53 @@ impl Watch {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::Stream;
+
+    /// A second failure is searched in what the tape says: everything that recovery did, as it did it.
+    #[test]
+    fn a_tape_has_every_store_flush_and_fence_in_order() {
+        let mut rng = Stream::new(1, "tapes");
+        for _ in 0..200 {
+            let mut watch = Watch::new();
+            watch.start_tape();
+            let mut done = Vec::new();
+            for value in 0..=rng.below(8) {
+                let at = Addr::pm(8 * rng.below(16));
+                let place = std::panic::Location::caller();
+                match rng.below(4) {
+                    0 | 1 => {
+                        let nt = rng.chance(1, 2);
+                        watch.stored(at, value, nt, place);
+                        done.push(format!("{at:?} {value} {nt}"));
+                    }
+                    2 => {
+                        watch.flushed(at, Flush::Clwb, place);
+                        done.push(format!("flush {:?}", at.line()));
+                    }
+                    _ => {
+                        watch.fenced(Fence::Sfence, place);
+                        done.push("fence".into());
+                    }
+                }
+            }
+            let tape = watch.tape.expect("it was started");
+            let taped = tape.events.iter().map(|e| match e.kind {
+                TraceKind::Store(id) => {
+                    let s = tape.store(id);
+                    format!("{:?} {} {}", s.addr, s.value, s.nt)
+                }
+                TraceKind::Flush {
+                    line,
+                    kind: Flush::Clwb,
+                } => format!("flush {line:?}"),
+                TraceKind::Fence(Fence::Sfence) => "fence".into(),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(taped.collect::<Vec<_>>(), done);
+        }
+    }
+}

@@ -117,3 +117,30 @@ impl Words {
         h
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A read that begins or ends in the middle of a word has read that word.
+    #[test]
+    fn every_written_word_of_which_a_byte_is_read_is_found() {
+        let written = [24u64, 8, 40, 48];
+        let words = Words {
+            addresses: written.map(Addr::pm).to_vec(),
+            sorted: vec![1, 0, 2, 3],
+            initial: vec![0; 4],
+            parts: Vec::new(),
+            locations: vec![Vec::new(); 4],
+        };
+        for offset in 0..64 {
+            for len in 1..64 {
+                let read = |at: u64| (offset..offset + len).any(|byte| byte / 8 * 8 == at);
+                let mut expected: Vec<u64> = written.into_iter().filter(|at| read(*at)).collect();
+                expected.sort_unstable();
+                let found = words.within(offset, len).map(|w| written[w as usize]);
+                assert_eq!(found.collect::<Vec<_>>(), expected, "{len} bytes at {offset}");
+            }
+        }
+    }
+}

@@ -6,7 +6,7 @@ use fencepost_contract::explore::{
 };
 use fencepost_kernel::{Addr, At, CrashPoint, Fence, Mem, TraceKind, Val};
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -123,7 +123,16 @@ fn loads_stand_after_the_store_that_they_read() {
             }
             let trace = recorder.run().unwrap().trace;
             let mut performed = BTreeSet::new();
+            let mut of_word: BTreeMap<_, String> = BTreeMap::new();
             for event in &trace.events {
+                let accessed = match event.kind {
+                    TraceKind::Store(s) => Some((trace.store(s).addr, 's')),
+                    TraceKind::Load { addr, .. } => Some((addr, 'l')),
+                    _ => None,
+                };
+                if let Some((addr, how)) = accessed {
+                    of_word.entry((event.thread, addr)).or_default().push(how);
+                }
                 match event.kind {
                     TraceKind::Store(s) => assert!(performed.insert(s)),
                     TraceKind::Load { addr, from: Some(s) } => {
@@ -133,6 +142,10 @@ fn loads_stand_after_the_store_that_they_read() {
                 }
             }
             assert_eq!(performed.len(), trace.stores.len());
+            // A thread's accesses to one word are in the order of its program, those included that its own buffer answers.
+            for ((_, addr), accesses) in of_word {
+                assert_eq!(accesses, if addr == X { "lsllsl" } else { "lsl" }, "{order:?} {seed}");
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ enum Act {
 
 /// A contract and the instructions that it knows.
 type Known = (ContractKind, &'static [(&'static str, Act)]);
-const KNOWN: [Known; 5] = [
+const KNOWN: [Known; 6] = [
     (
         ContractKind::Epoch,
         &[("persist-barrier", Act::Drain), ("dsb", Act::Drain)], // unbuffered
@@ -44,6 +44,8 @@ const KNOWN: [Known; 5] = [
     ),
     (ContractKind::StrictTso, &[("mfence", Act::Drain), ("dsb", Act::Drain)]),
     (ContractKind::StrictSc, &[("mfence", Act::Drain), ("dsb", Act::Drain)]),
+    // Nothing is left to order: what has executed is durable.
+    (ContractKind::Eadr, &[("sfence", Act::Barrier)]),
 ];
 
 /// A store that has executed.
@@ -105,9 +107,11 @@ pub(crate) fn barriers(rng: &mut Stream, i: u64) {
                 value,
                 epoch: epoch[t],
                 strand: strand[t],
-                sure: false,
+                sure: kind == ContractKind::Eadr,
             });
-            text.push_str(&format!("{thread} store pm+{:#x} {value}\n", address(thread, word)));
+            // None of these contracts makes a difference of how a store is made.
+            let how = if rng.chance(1, 4) { "nt" } else { "store" };
+            text.push_str(&format!("{thread} {how} pm+{:#x} {value}\n", address(thread, word)));
         } else {
             let (name, act) = known[rng.below(known.len() as u64) as usize];
             match act {

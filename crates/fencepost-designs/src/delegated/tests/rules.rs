@@ -140,6 +140,26 @@ fn a_silent_upgrade_asks_again() {
     );
 }
 
+/// A core whose received dependence has drained receives another, having accessed nothing since: what it accesses again is handed on anew.
+#[test]
+fn what_is_accessed_again_hands_on_what_was_received_anew() {
+    let (v, w) = (dram_line(0), dram_line(1));
+    let mut b = bench(3);
+    for round in 0..3 {
+        b.store(0, pm_line(round), 0, 1);
+        b.fence(0);
+        b.store(0, v, 0, round);
+        b.snoop(1, v, Snoop::Read);
+        let received = b.accum(1);
+        assert_eq!(received.len(), 1, "core 0's FENCE");
+        b.store(1, w, 0, round);
+        b.snoop(2, w, Snoop::Read);
+        assert_eq!(b.accum(2), received, "round {round}");
+        b.run_for(Ps::from_ns(1000));
+        assert!(b.design.front.tracker.is_empty() && b.accum(2).is_empty());
+    }
+}
+
 /// DPO-SEM13: full entries or full FENCE slots block the L1 until an entry drains.
 #[test]
 fn a_full_buffer_blocks_the_l1_until_an_entry_drains() {
