@@ -288,7 +288,7 @@ impl Controller {
             return;
         }
         let channel = self.channels.get(0);
-        if let Some(later) = channel.query_waits(&self.delays, now, self.spec.write_wait_max) {
+        if let Some(later) = channel.query_waits(&self.delays, now, &self.spec) {
             m.ask = later;
             return;
         }

@@ -100,7 +100,7 @@ fencepost_kernel::params! {
         mapping: Mapping = Mapping::RowBankColumn,
         /// Whether the bank number is XORed with the low bits of the row number.
         bank_xor: bool = false,
-        /// What happens to a row after an access.
+        /// What happens to a row after an access; without effect where `writes` is `buffered`.
         page: PagePolicy = PagePolicy::Open,
         /// Clock period of the command bus.
         t_ck: Ps = Ps(1250),

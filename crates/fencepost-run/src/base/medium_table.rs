@@ -5,7 +5,7 @@ use fencepost_reference::dram::{Command, Geometry, Kind, Rows, Table};
 
 /// A command as the trace has it. The controller numbers the banks of a channel through, groups in the low bits.
 pub(crate) fn command(m: &MediaSpec, c: &CommandRecord) -> Command {
-    let closes = m.page == PagePolicy::Closed;
+    let closes = m.page == PagePolicy::Closed && m.writes != WritePolicy::Buffered;
     let (kind, row, column) = match c.kind {
         CommandKind::Activate { row } => (Kind::Activate, row, 0),
         CommandKind::Precharge => (Kind::Precharge, 0, 0),

@@ -70,7 +70,36 @@ fn variants(m: &MediaSpec) -> Vec<MediaSpec> {
     for writes in [WritePolicy::Through, WritePolicy::RowBuffer, WritePolicy::Buffered] {
         all.push(MediaSpec { writes, ..m.clone() });
     }
+    all.extend(edges(m));
     all
+}
+/// Times that no medium has and that a configuration may ask for: none, or longer than all others.
+fn edges(m: &MediaSpec) -> Vec<MediaSpec> {
+    let page = PagePolicy::Closed;
+    let (writes, t_refi) = (WritePolicy::Buffered, Ps::from_ns(1400));
+    vec![
+        MediaSpec {
+            page,
+            writes,
+            ..m.clone()
+        },
+        MediaSpec {
+            t_ccd_bank: Ps::from_ns(2000),
+            ..m.clone()
+        },
+        MediaSpec {
+            t_rp: Ps::ZERO,
+            t_rfc: Ps::ZERO,
+            t_refi,
+            ..m.clone()
+        },
+        MediaSpec {
+            t_rfc: Ps(t_refi.0 / 2),
+            t_refi,
+            write_pulse: Ps::from_ns(600),
+            ..m.clone()
+        },
+    ]
 }
 fn controllers() -> Vec<ControllerSpec> {
     let usual = ControllerSpec::default();

@@ -5,7 +5,7 @@ use super::bank_queues::{BankQueues, Request};
 use super::command::Command;
 use super::context::{Context, Transfer};
 use super::turn::{Fill, Turn};
-use crate::memory::spec::{MediaSpec, WritePolicy};
+use crate::memory::spec::{ControllerSpec, MediaSpec, WritePolicy};
 use crate::memory::timed::NEVER;
 use crate::memory::timing::{Channel, Delays, Direction};
 use crate::memory::{CommandKind, CommandRecord};
@@ -120,14 +120,18 @@ impl ChannelScheduler {
             self.wake(delays, at);
         }
     }
-    /// When a read that the module answers without a bank may be thought of again, where it has to let a write go first: one that has
-    /// waited behind reads for as long as `limit` (zero: for ever) allows, and that will go. Where the bus turns to writes while such a
-    /// read is under way, one that follows the other stops no write.
-    pub(crate) fn query_waits(&self, delays: &Delays, now: Ps, limit: Ps) -> Option<Ps> {
-        let stops = limit > Ps::ZERO && delays.read_to_write >= delays.read_data;
-        let oldest = self.writes.oldest().filter(|_| stops)?;
-        let late = oldest.since + limit <= now && self.wake < NEVER;
-        late.then(|| self.wake.max(now + delays.clock))
+    /// When a read that the module answers without a bank may be thought of again, where it has to let a request go first: one that has
+    /// waited its longest (`read_wait_max`, `write_wait_max`; zero: for ever), that will go, and that such reads, one as soon as the other
+    /// is answered, would keep from the bus for ever.
+    pub(crate) fn query_waits(&self, delays: &Delays, now: Ps, spec: &ControllerSpec) -> Option<Ps> {
+        let answered = delays.edge(delays.read_data);
+        let late = |queue: &BankQueues, limit: Ps, from: Ps| {
+            let stopped = limit > Ps::ZERO && delays.edge(from) >= answered;
+            stopped && queue.oldest().is_some_and(|o| o.since + limit <= now)
+        };
+        let late = late(&self.writes, spec.write_wait_max, delays.read_to_write)
+            || late(&self.reads, spec.read_wait_max, delays.clock);
+        (late && self.wake < NEVER).then(|| self.wake.max(now + delays.clock))
     }
     /// Sends a read that the module answers without a bank; returns when its data has arrived.
     pub(crate) fn query(&mut self, delays: &Delays, now: Ps) -> Ps {
@@ -205,8 +209,7 @@ impl ChannelScheduler {
                 kind,
             };
             list.extend(r.closed.map(|at| record(at, CommandKind::PrechargeAll)));
-            let starts = (0..=r.idle).map(|i| delays.edge(r.start + every * i));
-            list.extend(starts.map(|at| record(at, CommandKind::Refresh)));
+            list.extend(r.starts(delays, every).map(|at| record(at, CommandKind::Refresh)));
         });
         cx.stats.refreshes += refreshed;
         self.plan = None;

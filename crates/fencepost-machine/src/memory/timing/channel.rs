@@ -31,8 +31,38 @@ pub(crate) struct Refresh {
     pub closed: Option<Ps>,
     /// When it began.
     pub start: Ps,
+    /// When it fell due.
+    pub due: Ps,
     /// Refreshes that followed while the rank was idle.
     pub idle: u64,
+}
+impl Refresh {
+    /// When it and those that followed began, one `every` so often: each when it fell due, or as soon as the one before was over.
+    pub(crate) fn starts(self, t: &Delays, every: Ps) -> impl Iterator<Item = Ps> {
+        let over = t.refresh.max(t.clock);
+        let mut at = self.start;
+        (0..=self.idle).map(move |i| {
+            at = if i == 0 {
+                at
+            } else {
+                t.edge((at + over).max(self.due + every * i))
+            };
+            at
+        })
+    }
+    /// When the last of them began.
+    fn last(self, t: &Delays, every: Ps) -> Ps {
+        let due = |i: u64| t.edge(self.due + every * i);
+        let mut last = self.start;
+        for (i, at) in (0..).zip(self.starts(t, every)) {
+            // Behind one that began when it fell due all others do.
+            if i > 0 && at == due(i) {
+                return due(self.idle);
+            }
+            last = at;
+        }
+        last
+    }
 }
 
 /// Timing state of one channel.
@@ -175,8 +205,9 @@ impl Channel {
         let b = &mut self.banks[bank];
         b.row = Some(row);
         b.hits = 0;
-        b.next_read = now + t.activate_to_column;
-        b.next_write = now + t.activate_to_column;
+        // A bank may take the next column command later than its next row.
+        b.next_read = b.next_read.max(now + t.activate_to_column);
+        b.next_write = b.next_write.max(now + t.activate_to_column);
         b.next_precharge = now + t.activate_to_precharge;
         if t.buffered {
             b.next_activate = now + t.activate_to_column;
@@ -251,16 +282,23 @@ impl Channel {
         self.taken.retain(|at| *at >= now);
         while let Some((rank, due, stands_for)) = self.refreshes.take(now) {
             let (closed, start) = self.refresh_rank(t, rank, t.edge(due));
+            let refresh = Refresh {
+                bank: rank * self.banks.len() / self.ranks,
+                closed,
+                start,
+                due,
+                idle: stands_for - 1,
+            };
+            let over = refresh.last(t, self.refreshes.every()) + t.refresh.max(t.clock);
+            let per_rank = self.banks.len() / self.ranks;
+            for b in &mut self.banks[rank * per_rank..(rank + 1) * per_rank] {
+                b.next_activate = over;
+            }
             if self.ranks > 1 || self.buffered {
                 self.taken.extend(closed);
                 self.taken.push(start);
             }
-            began(Refresh {
-                bank: rank * self.banks.len() / self.ranks,
-                closed,
-                start,
-                idle: stands_for - 1,
-            });
+            began(refresh);
             done += stands_for;
         }
         done
@@ -295,9 +333,6 @@ impl Channel {
                 b.close(t, at);
             }
             start = start.max(t.edge(b.next_activate));
-        }
-        for b in banks {
-            b.next_activate = start + t.refresh;
         }
         (closed, start)
     }

@@ -113,7 +113,12 @@ impl Delays {
             activate_near: m.t_rrd_l,
             four_activates: m.t_faw,
             refresh: m.t_rfc,
-            page: m.page,
+            // Where writes are buffered a row buffer is for reads alone: nothing is closed.
+            page: if m.writes == WritePolicy::Buffered {
+                PagePolicy::Open
+            } else {
+                m.page
+            },
         }
     }
     /// The first clock edge at or after `t`.
