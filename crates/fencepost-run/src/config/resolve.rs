@@ -98,6 +98,7 @@ impl Resolved {
             return Err(resolved.no_port().into());
         }
         resolved.log_is_ordered()?;
+        resolved.knows_module_cache(built.ranges().is_some())?;
         resolved.check_program()?;
         Ok((resolved, built))
     }
@@ -177,6 +178,24 @@ impl Resolved {
         );
         let e = BadInput::new(why).hint("leave machine.log_path out; `x86-adr` and `x86-ideal` take it");
         Err(match self.origin("machine", "log_path") {
+            Some(origin) => e.at(origin.place.clone()),
+            None => e,
+        })
+    }
+    /// Refuses a volatile cache behind the memory module where the design waits for what it writes to be stored: lines stay in the cache.
+    fn knows_module_cache(&self, commits_ranges: bool) -> Result<(), BadInput> {
+        let module = &self.machine.spec.pm.module;
+        let cached = module.entries > 0 && module.dram_cache.0 > 0;
+        if !cached || commits_ranges || !self.sound() || self.contract() == ContractKind::None.name() {
+            return Ok(());
+        }
+        let why = format!(
+            "`{}` waits until the medium has stored what it writes, and a module with a volatile cache leaves that in the cache",
+            self.design.name
+        );
+        let hint = "leave pm.module.dram_cache out, or take `per-task-commit`, which passes the cache by";
+        let e = BadInput::new(why).hint(hint);
+        Err(match self.origin("pm.module", "dram_cache") {
             Some(origin) => e.at(origin.place.clone()),
             None => e,
         })

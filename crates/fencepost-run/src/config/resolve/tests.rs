@@ -80,6 +80,34 @@ fn logs_go_through_the_caches_where_fences_order_them() {
     }
 }
 #[test]
+fn a_volatile_cache_behind_the_module_is_for_designs_that_know_it() {
+    let asked = |design: &str| {
+        let request = Request {
+            design: design.into(),
+            sets: ["pm.module.entries=8", "pm.module.dram_cache=1KiB"]
+                .map(String::from)
+                .into(),
+            ..Request::default()
+        };
+        Resolved::resolve(&request)
+    };
+    for design in ["so", "delegated", "broi", "loc-wal", "s-wal", "global-commit"] {
+        let text = asked(design).err().expect(design).to_string();
+        assert!(
+            text.contains(&format!("`{design}` waits until the medium has stored")),
+            "{text}"
+        );
+    }
+    for design in [
+        "per-task-commit",
+        "per-task-commit-dram-cache",
+        "adr-dram-cache",
+        "volatile",
+    ] {
+        asked(design).unwrap_or_else(|e| panic!("{design}: {e}"));
+    }
+}
+#[test]
 fn the_resolved_text_is_toml_with_every_section() {
     let text = resolve(&[]).to_toml(true);
     let doc: toml_edit::DocumentMut = text.parse().unwrap();
