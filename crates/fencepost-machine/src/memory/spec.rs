@@ -274,6 +274,10 @@ impl MediaSpec {
             // Nor would one that cannot open a row between two refreshes.
             range("t_rcd", self.t_rcd.0, 0, self.t_refi.0 / 2)?;
             range("read_pulse", self.read_pulse.0, 0, self.t_refi.0 / 2)?;
+            // Eight refreshes may be outstanding: a row must be closed again before.
+            for (field, value) in [("t_ras", self.t_ras), ("t_rtp", self.t_rtp), ("t_wr", self.t_wr)] {
+                range(field, value.0, 0, self.t_refi.0 * 4)?;
+            }
         }
         Ok(())
     }
