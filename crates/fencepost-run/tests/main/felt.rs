@@ -94,7 +94,7 @@ const NEVER_BY_DESIGN: [&str; 4] = [
     "design.delegated-merge.epoch_rule",
     "design.net-sync.epoch_rule",
     "design.net-bsp.epoch_rule",
-    // What programs leave to this cache is smaller than the least of its sizes.
+    // Ranges that are bound pass it by, and these runs write little else.
     "design.per-task-commit-dram-cache.dram_cache",
 ];
 
@@ -212,7 +212,7 @@ const NEVER_BY_MACHINE: [&str; 14] = [
     "dram.controller.durable_at",
     "dram.media.durable_at",
     "dram.controller.rows_ahead",
-    // Nothing waits long enough for a read of volatile memory to have to go first.
+    // These runs feel it in persistent memory alone, where the same controller has it.
     "dram.controller.read_priority",
     // The design says it.
     "network.protocol",

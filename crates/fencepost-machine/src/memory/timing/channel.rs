@@ -281,22 +281,10 @@ impl Channel {
         let mut done = 0;
         self.taken.retain(|at| *at >= now);
         while let Some((rank, due, stands_for)) = self.refreshes.take(now) {
-            let (closed, start) = self.refresh_rank(t, rank, t.edge(due));
-            let refresh = Refresh {
-                bank: rank * self.banks.len() / self.ranks,
-                closed,
-                start,
-                due,
-                idle: stands_for - 1,
-            };
-            let over = refresh.last(t, self.refreshes.every()) + t.refresh.max(t.clock);
-            let per_rank = self.banks.len() / self.ranks;
-            for b in &mut self.banks[rank * per_rank..(rank + 1) * per_rank] {
-                b.next_activate = over;
-            }
+            let refresh = self.refresh_rank(t, rank, due, stands_for - 1);
             if self.ranks > 1 || self.buffered {
-                self.taken.extend(closed);
-                self.taken.push(start);
+                self.taken.extend(refresh.closed);
+                self.taken.push(refresh.start);
             }
             began(refresh);
             done += stands_for;
@@ -317,24 +305,35 @@ impl Channel {
     pub(crate) fn next_refresh(&self) -> Ps {
         self.refreshes.next()
     }
-    /// Returns when open rows were closed, if there were any, and when the refresh began.
-    fn refresh_rank(&mut self, t: &Delays, rank: usize, due: Ps) -> (Option<Ps>, Ps) {
+    /// Refreshes a rank that was due, and `idle` times more while nothing else happened.
+    fn refresh_rank(&mut self, t: &Delays, rank: usize, due: Ps, idle: u64) -> Refresh {
         let per_rank = self.banks.len() / self.ranks;
         self.open &= !((u64::MAX >> (64 - per_rank)) << (rank * per_rank));
         let banks = &mut self.banks[rank * per_rank..(rank + 1) * per_rank];
         // All rows are closed by one command, which also waits for banks that close theirs by themselves.
         let open = banks.iter().any(|b| b.row.is_some());
-        let may = |b: &Bank| t.edge(b.next_precharge.max(due));
+        let may = |b: &Bank| t.edge(b.next_precharge.max(t.edge(due)));
         let closed = banks.iter().map(may).max().filter(|_| open);
         // The bus takes one command a clock, also where a row is closed at once.
-        let mut start = closed.map_or(due, |at| at + t.clock);
+        let mut start = closed.map_or(t.edge(due), |at| at + t.clock);
         for b in banks.iter_mut() {
             if let Some(at) = closed.filter(|_| b.row.is_some()) {
                 b.close(t, at);
             }
             start = start.max(t.edge(b.next_activate));
         }
-        (closed, start)
+        let refresh = Refresh {
+            bank: rank * per_rank,
+            closed,
+            start,
+            due,
+            idle,
+        };
+        let over = refresh.last(t, self.refreshes.every()) + t.refresh.max(t.clock);
+        for b in banks {
+            b.next_activate = over;
+        }
+        refresh
     }
 }
 
