@@ -219,11 +219,11 @@ impl HardwareThread {
     fn all_performed(&mut self, out: &mut impl Outside) {
         let h = &mut *self;
         if h.finished.is_none() && h.thread.finished() {
-            h.finished = Some(
-                h.account
-                    .until
-                    .max(out.shape().period * h.window.back().map_or(0, |e| e.since)),
-            );
+            // What a thread ends with may take no slot, and commits later than all that do where the reorder buffer had no place for it.
+            if let Some(last) = h.window.back() {
+                h.account.stall(out.shape().period * last.since, last.cause);
+            }
+            h.finished = Some(h.account.until);
             out.finished();
         }
     }

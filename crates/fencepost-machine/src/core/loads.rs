@@ -32,6 +32,11 @@ impl HardwareThread {
         let skips = planted!("core.forwarding-left-out", "a load sees the stores of its own thread");
         if let Some(store) = h.stores.forwarder(addr, id).filter(|_| !skips) {
             let (deps, forwarded, from) = ([dep, store.op.dep], store.op, store.id);
+            // What it stores is not known yet: the load waits for it as for an operand.
+            if let Some(store) = h.producer(from).filter(|at| !h.window[*at].done()) {
+                h.wait_for(store, at);
+                return;
+            }
             let op = h.window[at].op;
             match self.thread.is_dataflow() {
                 true => self.deliver(out, id, forwarded.value),

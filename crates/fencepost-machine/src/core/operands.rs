@@ -58,7 +58,7 @@ impl HardwareThread {
 
     /// The entry at `at` waits for the result of the one at `producer`. Entries come to wait in program order.
     #[inline(never)]
-    fn wait_for(&mut self, producer: usize, at: usize) {
+    pub(super) fn wait_for(&mut self, producer: usize, at: usize) {
         // Those who wait form a ring: the producer knows the youngest, and behind that comes the oldest.
         let this = (at - producer) as u32;
         let oldest = match std::mem::replace(&mut self.window[producer].awaited_by, this) {

@@ -34,6 +34,13 @@ fencepost_kernel::params! {
     }
 }
 
+impl ModuleSpec {
+    /// Whether lines stay in a volatile cache behind the controller.
+    pub fn is_volatile(&self) -> bool {
+        self.entries > 0 && self.dram_cache.0 > 0
+    }
+}
+
 /// What crosses the link.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Crossing {

@@ -271,7 +271,8 @@ impl MediaSpec {
         if self.t_refi > Ps::ZERO {
             // A rank that refreshes longer than it rests would never serve a request.
             range("t_rfc", self.t_rfc.0, 0, self.t_refi.0 / 2)?;
-            // Nor would one that cannot open a row between two refreshes.
+            // Nor would one that cannot open a row between two refreshes, or has hardly a clock for commands there.
+            range("t_ck", self.t_ck.0, 1, self.t_refi.0 / 8)?;
             range("t_rcd", self.t_rcd.0, 0, self.t_refi.0 / 2)?;
             range("read_pulse", self.read_pulse.0, 0, self.t_refi.0 / 2)?;
             // Eight refreshes may be outstanding: a row must be closed again before.

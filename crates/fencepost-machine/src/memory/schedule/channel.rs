@@ -124,13 +124,11 @@ impl ChannelScheduler {
     /// waited its longest (`read_wait_max`, `write_wait_max`; zero: for ever), that will go, and that such reads, one as soon as the other
     /// is answered, would keep from the bus for ever.
     pub(crate) fn query_waits(&self, delays: &Delays, now: Ps, spec: &ControllerSpec) -> Option<Ps> {
-        let answered = delays.edge(delays.read_data);
-        let late = |queue: &BankQueues, limit: Ps, from: Ps| {
-            let stopped = limit > Ps::ZERO && delays.edge(from) >= answered;
-            stopped && queue.oldest().is_some_and(|o| o.since + limit <= now)
+        let late = |direction: Direction, limit: Ps| {
+            let stopped = limit > Ps::ZERO && delays.behind_query(direction) >= delays.query_again();
+            stopped && self.queued(direction).oldest().is_some_and(|o| o.since + limit <= now)
         };
-        let late = late(&self.writes, spec.write_wait_max, delays.read_to_write)
-            || late(&self.reads, spec.read_wait_max, delays.clock);
+        let late = late(Direction::Write, spec.write_wait_max) || late(Direction::Read, spec.read_wait_max);
         (late && self.wake < NEVER).then(|| self.wake.max(now + delays.clock))
     }
     /// Sends a read that the module answers without a bank; returns when its data has arrived.

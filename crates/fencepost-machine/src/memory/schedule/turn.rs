@@ -6,6 +6,10 @@ use crate::memory::spec::ControllerSpec;
 use crate::memory::timing::Direction;
 use fencepost_kernel::Ps;
 
+/// A read that has waited this many times its limit is served in its next turn, whatever becomes late meanwhile (ours). Far beyond what a
+/// turn takes, and so without effect but where many go by without it: late writes take each back before its row is open.
+const PATIENCE: u64 = 64;
+
 /// Whose turn it is, and what its end depends on.
 #[derive(Clone, Debug)]
 pub(super) struct Turn {
@@ -15,7 +19,7 @@ pub(super) struct Turn {
     forced: bool,
     /// Writes issued in this drain.
     drained: u16,
-    /// Reads that ended a drain by their age and are still to be served before writes may force another.
+    /// Late reads that are still to be served before writes may force another drain.
     owed: usize,
 }
 
@@ -61,6 +65,12 @@ impl<'a> Fill<'a> {
     fn late(&self, direction: Direction, now: Ps) -> bool {
         self.due(direction).is_some_and(|t| t <= now)
     }
+    /// Whether reads had turns and were not served: late writes took each from them.
+    fn passed_over(&self, now: Ps) -> bool {
+        let limit = self.spec.read_wait_max.0.saturating_mul(PATIENCE);
+        let oldest = self.reads.oldest().map(|r| r.since.0.saturating_add(limit));
+        limit > 0 && oldest.is_some_and(|t| t <= now.0)
+    }
     /// Whether writes are so many, or so old, that they drain although reads wait.
     #[inline]
     fn force(&self, now: Ps) -> bool {
@@ -97,7 +107,7 @@ impl Turn {
                     self.owed = 0;
                 }
             }
-            Direction::Write if fill.writes.is_empty() => self.mode = Direction::Read,
+            Direction::Write if fill.writes.is_empty() => self.give_to_reads(now, fill),
             Direction::Write if fill.reads.is_empty() => {}
             Direction::Write => self.end_drain(now, fill),
         }
@@ -113,10 +123,17 @@ impl Turn {
             false => fill.spec.read_priority || fill.below_low_watermark,
         };
         // A turn is at least one write, or nothing would have been gained by turning the bus.
-        if enough || self.drained > 0 && fill.late(Direction::Read, now) {
+        if enough {
+            self.give_to_reads(now, fill);
+        } else if self.drained > 0 && fill.late(Direction::Read, now) {
             self.mode = Direction::Read;
-            self.owed = if enough { 0 } else { fill.reads.len() };
+            self.owed = fill.reads.len();
         }
+    }
+    /// A drain has nothing left to do.
+    fn give_to_reads(&mut self, now: Ps, fill: &Fill<'_>) {
+        self.mode = Direction::Read;
+        self.owed = usize::from(fill.passed_over(now));
     }
     /// A line of this direction crosses the bus.
     pub(super) fn served(&mut self, direction: Direction) {

@@ -70,6 +70,18 @@ impl Delays {
             false => pulse,
         }
     }
+    /// How long after a read that needs no bank the next one goes at the earliest, if it is sent as soon as that one is answered.
+    pub(crate) fn query_again(&self) -> Ps {
+        self.edge(self.read_data.max(self.column_far))
+    }
+    /// How long after a read that needs no bank a column command goes at the latest, whatever its bank, if nothing else is in its way.
+    pub(crate) fn behind_query(&self, direction: Direction) -> Ps {
+        let bus = match direction {
+            Direction::Read => self.column_near.max(self.column_far).max(self.column_rank),
+            Direction::Write => self.read_to_write,
+        };
+        self.edge(bus.max(self.clock))
+    }
     /// The delays of a medium.
     pub(crate) fn new(m: &MediaSpec) -> Delays {
         let write_data = m.t_cwl + m.t_burst;
