@@ -150,7 +150,7 @@ impl Resolved {
         let spec = &self.machine.spec;
         fencepost_designs::Environment {
             durable_on_accept: spec.pm.controller.durable_at(&spec.pm.media) == DurableAt::Accept
-                && (spec.pm.module.entries == 0 || spec.pm.module.dram_cache.0 == 0),
+                && !spec.pm.module.is_volatile(),
             tso: spec.core.store_order == StoreOrder::Tso,
         }
     }
@@ -184,9 +184,8 @@ impl Resolved {
     }
     /// Refuses a volatile cache behind the memory module where the design waits for what it writes to be stored: lines stay in the cache.
     fn knows_module_cache(&self, commits_ranges: bool) -> Result<(), BadInput> {
-        let module = &self.machine.spec.pm.module;
-        let cached = module.entries > 0 && module.dram_cache.0 > 0;
-        if !cached || commits_ranges || !self.sound() || self.contract() == ContractKind::None.name() {
+        let promises = self.sound() && self.contract() != ContractKind::None.name();
+        if !self.machine.spec.pm.module.is_volatile() || commits_ranges || !promises {
             return Ok(());
         }
         let why = format!(

@@ -21,7 +21,7 @@ pub fn hardware(
     let plan = parts.queues;
     Hardware {
         durable_on_accept: spec.pm.controller.durable_at(&spec.pm.media) == DurableAt::Accept,
-        volatile_below: parts.module.entries > 0 && parts.module.dram_cache.0 > 0,
+        volatile_below: parts.module.is_volatile(),
         persists_every_store,
         epochs_in_turn: !plan.ordered_issue,
         buffers_name_entries,

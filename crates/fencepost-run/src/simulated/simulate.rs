@@ -273,6 +273,9 @@ pub fn warning(resolved: &Resolved) -> Option<String> {
             ..resolved.environment()
         };
         return Some(match (resolved.design.sound)(accepting) {
+            true if resolved.machine.spec.pm.module.is_volatile() => {
+                format!("{why}: the memory module has a volatile cache (--set pm.module.dram_cache=0B)")
+            }
             true => format!(
                 "{why}: it needs a controller whose accepted writes are durable \
                  (--set pm.controller.durable_at=accept, or --media pwq)"

@@ -106,6 +106,18 @@ fn a_volatile_cache_behind_the_module_is_for_designs_that_know_it() {
     ] {
         asked(design).unwrap_or_else(|e| panic!("{design}: {e}"));
     }
+    // Where a queue that is durable would have been enough, the cache is what is in the way.
+    let on_pwq = Request {
+        design: "so-adr".into(),
+        media: Some("pwq".into()),
+        sets: ["pm.module.entries=8", "pm.module.dram_cache=1KiB"]
+            .map(String::from)
+            .into(),
+        ..Request::default()
+    };
+    let resolved = Resolved::resolve(&on_pwq).expect("a warning, no refusal");
+    let text = crate::simulated::simulate::warning(&resolved).expect("unsound");
+    assert!(text.contains("pm.module.dram_cache=0B"), "{text}");
 }
 #[test]
 fn the_resolved_text_is_toml_with_every_section() {
