@@ -151,7 +151,7 @@ fn explored(
 
 /// Clients of a round on a design with a network port: the network loses what it may lose, and where clients are not all that the
 /// design is for, a random program runs beside them.
-fn clients(d: usize, round: usize) -> Option<Command> {
+pub(super) fn clients(d: usize, round: usize) -> Option<Command> {
     let info = &designs()[d];
     let alone = protocol_of(info).is_some() && round % 4 != 3;
     if !alone && !remote::serves(info) {

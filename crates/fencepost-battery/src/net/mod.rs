@@ -1,10 +1,12 @@
 //! The net: checked runs for as long as it is given. None may be anything but clean.
 //!
 //! Every program in the sizes of users runs on every design that accepts it ([`whole`]); between them random programs run whose machines,
-//! programs and designs are drawn so that lines, queues and counters collide ([`shape`]). What a run decided is counted ([`decisions`]), and
-//! alternatives that brought rare decisions about are drawn more often.
+//! programs and designs are drawn so that lines, queues and counters collide ([`shape`]), and runs of any program with some parameters off
+//! their defaults (`off_default`). What a run decided is counted ([`decisions`]), and alternatives that brought rare decisions about are
+//! drawn more often.
 
 pub mod decisions;
+mod off_default;
 pub mod shape;
 pub mod whole;
 
@@ -17,7 +19,7 @@ use fencepost_run::config::Resolved;
 use fencepost_run::config::machine::MachineConfig;
 use fencepost_run::config::presets::{Kind, names};
 use fencepost_run::request::Request;
-use shape::{Choice, OF_DESIGNS, RESPECTS, SLOW, Settings, Steering};
+use shape::{Choice, OF_DESIGNS, RESPECTS, SLOW, Settings, Steering, cores};
 use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +27,8 @@ use std::time::{Duration, Instant};
 
 /// Random runs between two in the sizes of users.
 const BETWEEN: u64 = 12;
+/// Of so many random runs one has parameters off their defaults.
+const OFF_DEFAULT: u64 = 4;
 /// Threads and operations of random runs.
 const THREADS: [u32; 4] = [2, 3, 4, 8];
 const OPS: [u32; 4] = [6, 12, 30, 60];
@@ -189,10 +193,14 @@ fn next(shared: &Mutex<Shared>, budget: Budget) -> Option<(Option<Choice>, Optio
         return shared.whole.next().map(|c| (None, Some(c), 1));
     }
     let mut dice = Stream::new(budget.seed, &format!("net {number}"));
-    let choice = shared.steering.draw(&mut dice);
-    drop(shared);
     // Every design takes its turn.
     let design = budget.design.unwrap_or(number as usize % designs().len());
+    if dice.chance(1, OFF_DEFAULT) {
+        drop(shared);
+        return Some((None, off_default::drawn(design, &mut dice), 0));
+    }
+    let choice = shared.steering.draw(&mut dice);
+    drop(shared);
     let command = drawn(&choice, design, &mut dice);
     Some((Some(choice), command, 0))
 }
@@ -242,18 +250,6 @@ fn with_second_level(info: &'static DesignInfo, request: &mut Request) {
     });
     if let Some(sound) = sound {
         *request = sound;
-    }
-}
-
-/// Cores for so many threads: one for each, or one for two or four, whose threads share its caches.
-fn cores(threads: u32, dice: &mut Stream) -> Vec<String> {
-    let share = [0, 0, 2, 4][dice.below(4) as usize];
-    match share {
-        0 => vec![format!("core.cores={}", threads.max(4))],
-        n => vec![
-            format!("core.cores={}", threads.div_ceil(n).max(2)),
-            format!("core.threads_per_core={n}"),
-        ],
     }
 }
 

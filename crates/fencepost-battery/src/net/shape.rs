@@ -149,6 +149,18 @@ pub const SLOW: [Settings; 5] = [
     &["interval=1us", "scheduling=100ns", "drain_gap=500ns"],
 ];
 
+/// Cores for so many threads: one for each, or one for two or four, whose threads share its caches.
+pub(super) fn cores(threads: u32, dice: &mut Stream) -> Vec<String> {
+    let share = [0, 0, 2, 4][dice.below(4) as usize];
+    match share {
+        0 => vec![format!("core.cores={}", threads.max(4))],
+        n => vec![
+            format!("core.cores={}", threads.div_ceil(n).max(2)),
+            format!("core.threads_per_core={n}"),
+        ],
+    }
+}
+
 /// How a share of runs brought something new.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 struct Tried {

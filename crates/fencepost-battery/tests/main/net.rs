@@ -18,9 +18,10 @@ fn piece(runs: u64, seed: u64, until_wrong: bool) -> Caught {
 
 #[test]
 fn a_piece_of_the_net_is_clean_and_takes_most_decisions() {
-    let caught = piece(400, 1, false);
+    let caught = piece(500, 1, false);
     assert!(caught.wrong.is_empty(), "{caught}");
-    assert!(caught.refused < 40, "{caught}");
+    // Half of those with parameters off their defaults, and hardly one of the others.
+    assert!(caught.refused < 110, "{caught}");
     let [sides, taken, ..] = caught.coverage.counts();
     assert!(taken * 4 > sides * 3, "{caught}");
 }
