@@ -2,7 +2,8 @@
 //! with and without merging, from the newest value and from the oldest, in both forms of recovery, on images as programs in any language
 //! see them, and state by state from the graph's own definition of a crash state. Between them, on programs of a few instructions, the
 //! crash states that the contracts of the x86 family and of relaxed consistency allow are those of their axioms and of an abstract machine,
-//! of transactions those of a machine that commits them one after the other, and of barriers and strands the sets that these leave closed; and conformance refuses a random persist order exactly if it
+//! of transactions those of a machine that commits them one after the other, of barriers and strands the sets that these leave closed, and of
+//! strict persistency those closed under what threads can see; and conformance refuses a random persist order exactly if it
 //! leaves the crash states of its contract; that of transactions, exactly if something is home before it would survive,
 //! and of a log by values, exactly if no choice of the stores that they may stand for conforms.
 
@@ -24,12 +25,13 @@ const PROGRAMS: u64 = 5_000;
 const BETWEEN: u64 = 4;
 /// Logs by values for each program: few have choices that are taken back.
 const BY_VALUE: u64 = 12;
-const AGREE: [fn(&mut Stream, u64); 5] = [
+const AGREE: [fn(&mut Stream, u64); 6] = [
     support::agree::px86_unordered,
     support::agree::px86_ordered,
     support::agree::rcbsp,
     support::transactional::transactions,
     support::barriers::barriers,
+    support::strict_order::strict_order,
 ];
 
 /// Runs it; 1 at the first program of which two searches say different things, 2 for arguments that are none.

@@ -7,6 +7,7 @@ use crate::support::barriers::barriers;
 use crate::support::px86_machine::Machine;
 use crate::support::random::{self, Menu};
 use crate::support::states::union_of_states;
+use crate::support::strict_order::strict_order;
 use crate::support::transactional::transactions;
 use crate::support::{Op, Shape, relaxed};
 use fencepost_contract::{Contract, ContractKind, ContractParams, Grain, LineOrder};
@@ -171,6 +172,11 @@ fn smaller_grains_and_less_line_order_only_add_states() {
 fn contracts_of_barriers_allow_the_sets_that_are_closed_under_what_barriers_order() {
     let mut rng = Stream::new(11, "barriers");
     (0..1500).for_each(|i| barriers(&mut rng, i));
+}
+#[test]
+fn strict_contracts_allow_the_sets_that_are_closed_under_what_threads_can_see() {
+    let mut rng = Stream::new(12, "strict order");
+    (0..1500).for_each(|i| strict_order(&mut rng, i));
 }
 #[test]
 fn transactional_contracts_allow_the_states_of_a_machine_that_commits_one_after_the_other() {

@@ -17,6 +17,7 @@ pub(crate) mod relaxed;
 pub(crate) mod run;
 pub(crate) mod script;
 pub(crate) mod states;
+pub(crate) mod strict_order;
 pub(crate) mod transactional;
 
 use fencepost_kernel::{Addr, Fence, Flush};
