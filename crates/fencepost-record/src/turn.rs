@@ -352,6 +352,19 @@ mod tests {
             assert_eq!(shared.holder.load(Relaxed), 0);
         }
     }
+    /// The fair schedule gives the turn to who has waited longest, in whatever slots threads are.
+    #[test]
+    fn the_oldest_ticket_goes_first() {
+        let shared = shared("tickets");
+        for (slot, ticket) in [(0, 7), (1, 5), (2, 9)] {
+            shared.slots[slot].ticket.store(ticket, Relaxed);
+        }
+        let turn = Turn::new(shared, Schedule::Fair, || None);
+        assert_eq!(turn.pick(&[0, 1, 2]), Some(1));
+        assert_eq!(turn.pick(&[0, 2]), Some(0));
+        assert_eq!(turn.pick(&[2]), Some(2));
+        assert_eq!(turn.pick(&[]), None);
+    }
     /// The holder waits for those that wait for the turn: it loses it, notices, and waits for its next one.
     #[test]
     fn a_holder_that_stands_still_is_relieved() {
