@@ -1,4 +1,4 @@
-//! Runs with some parameters off their defaults: any of the machine, the design, the program and the network, to any value that it takes.
+//! Runs with some parameters off their defaults: any of the machine, the design, the program and the network, each to one of a dozen values.
 //!
 //! What two parameters do together is written nowhere. Half of the values drawn here are refused with others, and that is no finding; what
 //! is accepted must be clean.
@@ -114,7 +114,7 @@ fn of_program(name: &str) -> Vec<(String, Field)> {
     fields.into_iter().map(|f| (format!("program.{name}"), f)).collect()
 }
 
-/// Every kind of value has some to try, and most parameters are put off their defaults by some run.
+/// Every parameter of a machine has another value to try, and every one that may be drawn is drawn.
 #[test]
 fn most_parameters_are_drawn() {
     for (section, field) in of_machine() {
