@@ -264,7 +264,7 @@ impl Case {
             return Err(format!("what was last stored to {line:?} never became durable"));
         }
         // What no range registers stays in the module's volatile cache.
-        if self.design()?.controller(&self.spec.pm.module).module.dram_cache.0 > 0 {
+        if self.design()?.controller(&self.spec.pm.module).module.is_volatile() {
             return Ok(());
         }
         let trace = r.trace.as_ref().ok_or("the run was not recorded")?;

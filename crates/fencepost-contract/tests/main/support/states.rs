@@ -1,9 +1,13 @@
 //! Crash states of a contract by brute force: every closed set of every cut.
 
 use super::Shape;
-use fencepost_contract::{Contract, Cut, PersistGraph};
-use fencepost_kernel::{Image, Trace};
+use fencepost_contract::recorded::parse;
+use fencepost_contract::{Contract, ContractKind, Cut, PersistGraph};
+use fencepost_kernel::{Addr, Image, Trace};
 use std::collections::BTreeSet;
+
+/// Memories that a failure may leave, each as the values of the words that a test looks at.
+pub(crate) type Memories = BTreeSet<Vec<u64>>;
 
 /// Calls `visit` with every closed set of the cut, as the cut narrowed to one state (barriers as low as possible).
 pub(crate) fn for_each_state(graph: &PersistGraph, cut: &Cut, visit: &mut impl FnMut(&Cut)) {
@@ -16,6 +20,21 @@ pub(crate) fn for_each_state(graph: &PersistGraph, cut: &Cut, visit: &mut impl F
     let mut without = cut.clone();
     graph.exclude(&mut without, node);
     for_each_state(graph, &without, visit);
+}
+
+/// A contract allows exactly the memories of `history`: at its start, and after each event of a log.
+pub(crate) fn allows_exactly(kind: ContractKind, log: &str, words: &[Addr], history: &[Memories], i: u64) {
+    let trace = parse(log).expect("the program is well formed").trace;
+    let space = Contract::from(kind).space(&trace, &Image::default());
+    for (point, cut) in space.cuts() {
+        let mut got = Memories::new();
+        for_each_state(&space.graph, &cut, &mut |state| {
+            let image = space.graph.smallest_image(state);
+            got.insert(words.iter().map(|at| image.word(*at)).collect());
+        });
+        let event = point.event;
+        assert_eq!(got, history[event], "{kind}, program {i}, after event {event}:\n{log}");
+    }
 }
 
 /// Every crash state of one execution under a contract, as the values of the shape's persistent locations.
