@@ -1,7 +1,7 @@
 //! Development tasks.
 //!
 //! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`, with `--explored` the pages that take
-//! an exploration; `digests` compares what a list of runs yields with what was recorded; `faults` lists the faults that can
+//! an exploration; `digests` compares what a list of runs yields with what was recorded, `commands` does so for the list of user commands; `faults` lists the faults that can
 //! be planted, with `--run` who convicts them; `explorer` compares the explorer with brute force; `logs` holds the commands for recorded logs to a count by hand, and `recordings` the recorder to what random programs did; `net` makes checked runs for as long
 //! as it is given; `mutants` draws small changes by lot, and says who catches them; `rules` breaks every rule of a scoreboard by one; `families` runs every design with every
 //! paper's programs and writes `docs/families.md`; `docs` runs the commands of the documentation, `site` builds it as a site; `reproductions`
@@ -14,6 +14,7 @@
 mod battery;
 mod bench;
 mod circles;
+mod commands;
 #[cfg(test)]
 mod components;
 mod convict;
@@ -56,6 +57,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|first| first == commands::AS_FENCEPOST) {
+        return ExitCode::from(fencepost::run(std::env::args_os().skip(1)));
+    }
     if let Err(refused) = fencepost_kernel::fault::check() {
         eprintln!("{refused}");
         return ExitCode::from(2);
@@ -98,6 +102,7 @@ fn main() -> ExitCode {
         ["site", "--api"] => docs::site(true),
         ["reproductions", ref papers @ ..] => reproductions::command(papers),
         ["circles"] => circles(),
+        ["commands", ref rest @ ..] => commands::command(rest),
         ["explorer", ref rest @ ..] => explorer::command(rest),
         ["mutants", ref rest @ ..] => mutants::command(rest),
         ["logs", ref rest @ ..] => logs::command(rest),
@@ -120,7 +125,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo run -p xtask -- generate [--explored] | docs [--command FILE] [PAGE..] | site [--api] | reproductions [--check] [PAPER..] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
+                "usage: cargo run -p xtask -- generate [--explored] | docs [--command FILE] [PAGE..] | site [--api] | reproductions [--check] [PAPER..] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | commands [--write | --every N] | \
                  faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | logs [--logs N] [--seed S] | recordings [--scripts N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | families [-o DIR] | bench A B [--rounds N] [-- ARGS..] | growth [--full | --count] [PROGRAM | AXIS].. | circles"
             );
             ExitCode::from(2)

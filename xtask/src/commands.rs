@@ -1,0 +1,187 @@
+//! `commands [--write] [--every N]`: the list of user commands, each held to its exit code and to what it yielded when that was recorded.
+//!
+//! An exit code says that a command is wrong; what it yields (times, counters, numbers of states, the witness) says only that something moved since it
+//! was recorded, as `digests` does for a list of runs: a change of time alone has no verdict. `--write` records anew, after a change that means to.
+
+use crate::sources::root;
+use crate::user_commands::{self, UserCommand};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The first word of this program's arguments by which it is the command `fencepost`.
+pub(crate) const AS_FENCEPOST: &str = "fencepost";
+const HEADER: &str = "command,yields";
+/// So many of those that moved are named.
+const SHOWN: usize = 20;
+
+fn path() -> PathBuf {
+    root().join("xtask/mutants/yields.csv")
+}
+
+/// FNV-1a of 64 bits.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, &b| {
+        (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// The name of a command in the record: its arguments, hashed.
+fn name(command: &UserCommand) -> u64 {
+    hash(command.args.join("\u{1f}").as_bytes())
+}
+
+/// What the recorded commands yielded.
+fn recorded() -> std::io::Result<BTreeMap<u64, u64>> {
+    let text = std::fs::read_to_string(path())?;
+    let pair = |line: &str| {
+        let (name, yields) = line.split_once(',')?;
+        Some((u64::from_str_radix(name, 16).ok()?, u64::from_str_radix(yields, 16).ok()?))
+    };
+    Ok(text.lines().skip(1).filter_map(pair).collect())
+}
+
+/// Fields that say nothing of what was simulated: which parameters there are, and what this host took.
+const OTHER: [&str; 4] = ["config_digest", "host", "seconds", "images_per_s"];
+
+/// What a document holds, without [`OTHER`].
+fn yields(document: &[u8]) -> u64 {
+    match serde_json::from_slice::<serde_json::Value>(document) {
+        Ok(mut document) => {
+            if let Some(fields) = document.as_object_mut() {
+                OTHER.iter().for_each(|name| drop(fields.remove(*name)));
+            }
+            hash(document.to_string().as_bytes())
+        }
+        Err(_) => hash(document),
+    }
+}
+
+/// Runs one; its exit code and what it yields.
+fn run(program: &Path, command: &UserCommand) -> std::io::Result<(Option<i32>, u64)> {
+    let mut started = Command::new(program);
+    started.arg(AS_FENCEPOST).args(&command.args).current_dir(root());
+    if !command.args.iter().any(|a| a == "--json") {
+        started.arg("--json");
+    }
+    let output = started.stdin(Stdio::null()).stderr(Stdio::null()).output()?;
+    Ok((output.status.code(), yields(&output.stdout)))
+}
+
+/// What the commands of a list did.
+#[derive(Default)]
+struct Found {
+    wrong: Vec<String>,
+    moved: Vec<String>,
+    yields: BTreeMap<u64, u64>,
+}
+
+fn hold(list: &[UserCommand], recorded: &BTreeMap<u64, u64>) -> std::io::Result<Found> {
+    let program = std::env::current_exe()?;
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Found::default()));
+    let work = || -> std::io::Result<()> {
+        while let Some(command) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (code, yields) = run(&program, command)?;
+            let mut found = found.lock().expect("no panic");
+            let said = command.args.join(" ");
+            if code != Some(command.code) {
+                let ends = code.map_or("a signal".to_owned(), |c| format!("exit code {c}"));
+                let line = format!("fencepost {said}: ends with {ends}, and should with {}", command.code);
+                found.wrong.push(line);
+            } else if recorded.get(&name(command)).is_some_and(|&old| old != yields) {
+                found.moved.push(format!("fencepost {said}"));
+            }
+            found.yields.insert(name(command), yields);
+        }
+        Ok(())
+    };
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|s| {
+        let threads: Vec<_> = (0..jobs).map(|_| s.spawn(work)).collect();
+        threads.into_iter().try_for_each(|t| t.join().expect("no panic"))
+    })?;
+    Ok(found.into_inner().expect("no panic"))
+}
+
+fn written(yields: &BTreeMap<u64, u64>) -> std::io::Result<()> {
+    let mut text = String::from(HEADER);
+    for (name, yields) in yields {
+        let _ = write!(text, "\n{name:016x},{yields:016x}");
+    }
+    text.push('\n');
+    std::fs::write(path(), text)
+}
+
+/// Runs it; 1 if a command ends otherwise than it must or yields what was not recorded, 2 for other arguments and in builds without faults.
+pub(crate) fn command(args: &[&str]) -> ExitCode {
+    let every = match *args {
+        [] | ["--write"] => Some(1),
+        ["--every", n] => n.parse().ok().filter(|n| *n > 0),
+        _ => None,
+    };
+    let Some(every) = every else {
+        eprintln!("usage: cargo run -p xtask --features faults -- commands [--write | --every N]");
+        return ExitCode::from(2);
+    };
+    if crate::faults::lacking("commands") {
+        return ExitCode::from(2);
+    }
+    let outcome = user_commands::all().and_then(|all| {
+        let list: Vec<UserCommand> = all.into_iter().step_by(every).collect();
+        let recorded = recorded().map_err(|e| e.to_string());
+        let recorded = if args == ["--write"] { Ok(BTreeMap::new()) } else { recorded };
+        let found = hold(&list, &recorded?).map_err(|e| e.to_string())?;
+        Ok((list.len(), found))
+    });
+    let (tried, found) = match outcome {
+        Ok(found) => found,
+        Err(why) => {
+            eprintln!("{why}");
+            return ExitCode::from(2);
+        }
+    };
+    if args == ["--write"]
+        && let Err(e) = written(&found.yields)
+    {
+        eprintln!("cannot write the record: {e}");
+        return ExitCode::from(2);
+    }
+    found.wrong.iter().for_each(|said| println!("WRONG   {said}"));
+    found.moved.iter().take(SHOWN).for_each(|said| println!("MOVED   {said}"));
+    println!(
+        "{tried} commands: {} end otherwise than they must, {} yield what was not recorded",
+        found.wrong.len(),
+        found.moved.len()
+    );
+    ExitCode::from(u8::from(found.wrong.len() + found.moved.len() > 0))
+}
+
+/// What is recorded belongs to a command of the list, and all of them have a record.
+#[test]
+fn every_command_has_its_record() {
+    let recorded = recorded().expect("a record");
+    let list = user_commands::all().expect("a list");
+    let lacking: Vec<String> = list
+        .iter()
+        .filter(|c| !recorded.contains_key(&name(c)))
+        .map(|c| c.args.join(" "))
+        .collect();
+    assert!(
+        lacking.is_empty(),
+        "`cargo run --release --features faults -p xtask -- commands --write`: {lacking:?}"
+    );
+    let names: std::collections::BTreeSet<u64> = list.iter().map(name).collect();
+    let dead = recorded.keys().filter(|n| !names.contains(n)).count();
+    assert_eq!(dead, 0, "records of commands that are in the list no longer");
+}
+
+/// Which parameters there are is not what a run yields; everything else is.
+#[test]
+fn a_document_is_what_it_yields() {
+    let one = yields(br#"{"time_ps": 5, "config_digest": "a"}"#);
+    assert_eq!(one, yields(br#"{"config_digest": "b", "time_ps": 5}"#));
+    assert_ne!(one, yields(br#"{"time_ps": 6, "config_digest": "a"}"#));
+}
