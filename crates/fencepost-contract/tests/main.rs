@@ -42,3 +42,5 @@ mod support;
 mod syncs;
 #[path = "main/transactions.rs"]
 mod transactions;
+#[path = "main/tso_brute.rs"]
+mod tso_brute;

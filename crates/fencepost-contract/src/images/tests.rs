@@ -220,6 +220,31 @@ fn a_recovery_that_contradicts_itself_is_noticed() {
     assert!(!search.is_steady());
 }
 
+/// So is one that read on once, and ends with the same values another time.
+#[test]
+fn a_recovery_that_ends_earlier_with_the_same_values_contradicts_itself() {
+    let log = recorded::parse("fencepost-log 1\n0 store pm+0 1\n0 store pm+64 1\n").unwrap();
+    let space = Contract::from(ContractKind::Px86).space(&log.trace, &log.initial);
+    let mut search = Images::new(&space, true);
+    let mut told = true;
+    while let Next::Run(job) = search.next_image() {
+        let image = bytes(&job).1;
+        let second = image.contains_key(&fencepost_kernel::Addr::pm(64).0);
+        let reads = if second { vec![(0, 8), (64, 8)] } else { vec![(0, 8)] };
+        told = search.answer(
+            &job,
+            &Answer {
+                reads: Some(reads),
+                ..Answer::default()
+            },
+        );
+        if !told {
+            break;
+        }
+    }
+    assert!(!told && !search.is_steady());
+}
+
 /// Recovery reads from the first word on and stops at the first that is zero: whether that is said as one piece or as several, long or short,
 /// it is one order, though the last word was stored first.
 #[test]

@@ -27,10 +27,11 @@ impl Script {
         };
         let first = dice.below(count + 1);
         let from = match dice.below(4) {
-            kind @ (0 | 1) if !open.append => {
+            kind @ (0 | 1) => {
                 let op = ["pwrite", "pwritev"][kind as usize];
                 self.say(actor, op, &[fd, somewhere, count, seed, first]);
-                somewhere
+                // Linux appends whatever the offset says (pwrite(2), BUGS).
+                if open.append { length } else { somewhere }
             }
             kind => {
                 if !open.append {
