@@ -2,6 +2,7 @@
 
 mod caught;
 mod common;
+mod distinct;
 mod felt;
 mod large;
 mod loc;
