@@ -31,7 +31,8 @@ fn hash(bytes: &[u8]) -> u64 {
 
 /// The name of a command in the record: its arguments, hashed.
 fn name(command: &UserCommand) -> u64 {
-    hash(command.args.join("\u{1f}").as_bytes())
+    let words = command.fault.iter().chain(&command.args);
+    hash(words.cloned().collect::<Vec<_>>().join("\u{1f}").as_bytes())
 }
 
 /// What the recorded commands yielded.
@@ -47,18 +48,19 @@ fn recorded() -> std::io::Result<BTreeMap<u64, u64>> {
 /// Fields that say nothing of what was simulated: which parameters there are, and what this host took.
 const OTHER: [&str; 4] = ["config_digest", "host", "seconds", "images_per_s"];
 
-/// What several jobs had tried by the time that one of them found a violation.
-const UNTIL_FOUND: [&str; 2] = ["recoveries", "states_covered"];
+/// What a search of images that found a violation says whatever its jobs had tried by then.
+const FOUND: [&str; 2] = ["verdict", "witness"];
 
 /// What a document holds, without what differs from run to run.
 fn yields(document: &[u8]) -> u64 {
     match serde_json::from_slice::<serde_json::Value>(document) {
         Ok(mut document) => {
             if let Some(fields) = document.as_object_mut() {
-                let jobs = fields.contains_key("images_per_s") && fields["verdict"] == "violated";
+                let searched = fields.contains_key("images_per_s");
                 OTHER.iter().for_each(|name| drop(fields.remove(*name)));
-                if jobs {
-                    UNTIL_FOUND.iter().for_each(|name| drop(fields.remove(*name)));
+                // Until one of several jobs finds a violation the others have done more or less.
+                if searched && fields["verdict"] == "violated" {
+                    fields.retain(|name, _| FOUND.contains(&name.as_str()));
                 }
             }
             hash(document.to_string().as_bytes())
@@ -74,6 +76,7 @@ fn run(program: &Path, command: &UserCommand) -> std::io::Result<(Option<i32>, u
     if !command.args.iter().any(|a| a == "--json") {
         started.arg("--json");
     }
+    started.envs(command.fault());
     let output = started.stdin(Stdio::null()).stderr(Stdio::null()).output()?;
     Ok((output.status.code(), yields(&output.stdout)))
 }
@@ -93,13 +96,13 @@ fn hold(list: &[UserCommand], recorded: &BTreeMap<u64, u64>) -> std::io::Result<
         while let Some(command) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
             let (code, yields) = run(&program, command)?;
             let mut found = found.lock().expect("no panic");
-            let said = command.args.join(" ");
             if code != Some(command.code) {
                 let ends = code.map_or("a signal".to_owned(), |c| format!("exit code {c}"));
-                let line = format!("fencepost {said}: ends with {ends}, and should with {}", command.code);
-                found.wrong.push(line);
+                found
+                    .wrong
+                    .push(format!("{command}: ends with {ends}, and should with {}", command.code));
             } else if recorded.get(&name(command)).is_some_and(|&old| old != yields) {
-                found.moved.push(format!("fencepost {said}"));
+                found.moved.push(command.to_string());
             }
             found.yields.insert(name(command), yields);
         }
@@ -174,7 +177,7 @@ fn every_command_has_its_record() {
     let lacking: Vec<String> = list
         .iter()
         .filter(|c| !recorded.contains_key(&name(c)))
-        .map(|c| c.args.join(" "))
+        .map(ToString::to_string)
         .collect();
     assert!(
         lacking.is_empty(),

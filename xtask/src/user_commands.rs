@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// In front of the arguments: the name of a listed fault.
+const PLANTED: &str = "FENCEPOST_FAULT=";
 /// The list: exit code, then the arguments of `fencepost`.
 const LIST: &str = include_str!("../mutants/commands.txt");
 
@@ -11,6 +13,8 @@ const LIST: &str = include_str!("../mutants/commands.txt");
 pub(crate) struct UserCommand {
     /// The arguments.
     pub args: Vec<String>,
+    /// The listed fault that is planted, as `FENCEPOST_FAULT` names it.
+    pub fault: Option<String>,
     /// How it must end.
     pub code: i32,
 }
@@ -39,11 +43,27 @@ fn read(line: &str) -> Option<UserCommand> {
             _ => args.push(piece.to_owned()),
         }
     }
+    let planted = |word: &String| word.strip_prefix(PLANTED).map(str::to_owned);
+    let fault = args.first().and_then(planted);
+    args.drain(..usize::from(fault.is_some()));
     let code = code.parse().ok()?;
-    Some(UserCommand { args, code })
+    Some(UserCommand { args, fault, code })
+}
+
+impl std::fmt::Display for UserCommand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(fault) = &self.fault {
+            write!(f, "{PLANTED}{fault} ")?;
+        }
+        write!(f, "fencepost {}", self.args.join(" "))
+    }
 }
 
 impl UserCommand {
+    /// What is set in its environment.
+    pub(crate) fn fault(&self) -> Option<(&'static str, &str)> {
+        Some(("FENCEPOST_FAULT", self.fault.as_deref()?))
+    }
     /// What is wrong with how it ends, if anything is; `program` is the command `fencepost`.
     ///
     /// # Errors
@@ -51,18 +71,13 @@ impl UserCommand {
     pub(crate) fn wrong(&self, program: &Path) -> std::io::Result<Option<String>> {
         let mut command = Command::new(program);
         command.args(&self.args).current_dir(crate::sources::root());
+        command.envs(self.fault());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let status = command.status()?;
         let ends = status
             .code()
             .map_or("a signal".to_owned(), |c| format!("exit code {c}"));
-        let said = || {
-            format!(
-                "fencepost {}: ends with {ends}, and should with {}",
-                self.args.join(" "),
-                self.code
-            )
-        };
+        let said = || format!("{self}: ends with {ends}, and should with {}", self.code);
         Ok((status.code() != Some(self.code)).then(said))
     }
 }
@@ -75,5 +90,8 @@ fn the_list_is_understood() {
         quoted.args,
         ["crash", "--log", "a.log", "--recover", "sh audit.sh", "-q"]
     );
-    assert_eq!(quoted.code, 1);
+    assert_eq!((quoted.code, quoted.fault), (1, None));
+    let planted = read("1 FENCEPOST_FAULT=so.x run sps").expect("a command");
+    assert_eq!(planted.fault.as_deref(), Some("so.x"));
+    assert_eq!(planted.args, ["run", "sps"]);
 }

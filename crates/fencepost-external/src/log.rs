@@ -74,11 +74,11 @@ pub(crate) fn load(file: &Path, execution: usize, image: Option<&Path>) -> Resul
         .into());
     }
     before.resize(length as usize, 0);
-    // `initial` lines of the log are part of the memory before the run.
+    // `initial` lines of the log are part of the memory before the run, zeros too.
     for line in log.initial.pm_lines() {
         for (i, word) in log.initial.line_words(line).into_iter().enumerate() {
             let at = (line.base().0 - Addr::pm(0).0) as usize + i * 8;
-            if let Some(place) = before.get_mut(at..at + 8).filter(|_| word != 0) {
+            if let Some(place) = before.get_mut(at..at + 8) {
                 place.copy_from_slice(&word.to_le_bytes());
             }
         }

@@ -32,6 +32,8 @@ pub(super) struct Check {
     pub name: String,
     program: PathBuf,
     args: Vec<String>,
+    /// The listed fault that is planted.
+    planted: Option<String>,
     folder: PathBuf,
     code: i32,
     takes: Duration,
@@ -59,6 +61,7 @@ impl Check {
             .arg(&self.program)
             .args(&self.args)
             .current_dir(&self.folder);
+        shell.envs(self.planted.as_ref().map(|fault| ("FENCEPOST_FAULT", fault)));
         shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         match mutant {
             Ok(number) => shell.env("FENCEPOST_MUTANT", number.to_string()),
@@ -107,8 +110,9 @@ fn wait(mut child: Child, limit: Duration) -> io::Result<Ended> {
 /// A line of the list is not understood.
 pub(super) fn commands(built: &Built, folder: &Path) -> Result<Vec<Check>, String> {
     let check = |c: UserCommand| Check {
-        name: format!("fencepost {}", c.args.join(" ")),
+        name: c.to_string(),
         program: built.fencepost.clone(),
+        planted: c.fault.clone(),
         args: c.args,
         folder: folder.to_owned(),
         code: c.code,
@@ -132,6 +136,7 @@ pub(super) fn tests(built: &Built, krate: &str) -> Result<Vec<Check>, String> {
                 program.file_stem().unwrap_or_default().to_string_lossy()
             ),
             program: program.clone(),
+            planted: None,
             args: ["--exact", &test, "-q"].map(str::to_owned).to_vec(),
             folder: folder.clone(),
             code: 0,
@@ -186,6 +191,7 @@ fn task(built: &Built, folder: &Path, args: &[&str]) -> Check {
     Check {
         name: format!("xtask {}", args.join(" ")),
         program: built.xtask.clone(),
+        planted: None,
         args: args.iter().map(|a| (*a).to_owned()).collect(),
         folder: folder.to_owned(),
         code: 0,
