@@ -40,7 +40,10 @@ fn recorded() -> std::io::Result<BTreeMap<u64, u64>> {
     let text = std::fs::read_to_string(path())?;
     let pair = |line: &str| {
         let (name, yields) = line.split_once(',')?;
-        Some((u64::from_str_radix(name, 16).ok()?, u64::from_str_radix(yields, 16).ok()?))
+        Some((
+            u64::from_str_radix(name, 16).ok()?,
+            u64::from_str_radix(yields, 16).ok()?,
+        ))
     };
     Ok(text.lines().skip(1).filter_map(pair).collect())
 }
@@ -142,7 +145,11 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
     let outcome = user_commands::all().and_then(|all| {
         let list: Vec<UserCommand> = all.into_iter().step_by(every).collect();
         let recorded = recorded().map_err(|e| e.to_string());
-        let recorded = if args == ["--write"] { Ok(BTreeMap::new()) } else { recorded };
+        let recorded = if args == ["--write"] {
+            Ok(BTreeMap::new())
+        } else {
+            recorded
+        };
         let found = hold(&list, &recorded?).map_err(|e| e.to_string())?;
         Ok((list.len(), found))
     });
@@ -160,7 +167,11 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
         return ExitCode::from(2);
     }
     found.wrong.iter().for_each(|said| println!("WRONG   {said}"));
-    found.moved.iter().take(SHOWN).for_each(|said| println!("MOVED   {said}"));
+    found
+        .moved
+        .iter()
+        .take(SHOWN)
+        .for_each(|said| println!("MOVED   {said}"));
     println!(
         "{tried} commands: {} end otherwise than they must, {} yield what was not recorded",
         found.wrong.len(),

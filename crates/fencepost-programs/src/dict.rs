@@ -150,6 +150,7 @@ pub(crate) fn digest(found: &[u64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fencepost_kernel::CrashPoint;
     use std::collections::BTreeSet;
 
     fn dict(keys: u64, preload: u64, batch: u32, value_bits: u32) -> Dict {
@@ -197,6 +198,34 @@ mod tests {
         assert!(!refused(300, 255, 5, 51) && !refused(1, 1, 1, 1));
         assert!(refused(0, 0, 1, 1) && refused(9, 10, 1, 1) && refused(9, 9, 0, 1));
         assert!(refused(300, 256, 1, 1) && refused(9, 9, 4, 64) && !refused(9, 9, 4, 63));
+    }
+    /// Operations under one lock survive in its order, whatever their keys are; under locks of their own each by itself.
+    #[test]
+    fn a_lock_orders_operations_of_different_keys() {
+        let d = dict(20, 0, 1, 24);
+        let keys = [0, 1].map(|thread| d.key(thread, 0, 0));
+        assert_ne!(keys[0], keys[1]);
+        let op = |thread: u32| OpRecord {
+            thread,
+            k: 0,
+            stamp: thread.into(),
+            outcome: Outcome {
+                kind: 1,
+                words: [digest(&[0]), 0, 0],
+            },
+        };
+        let later_alone = |lock_of: fn(u64) -> u64| {
+            let history = d.history(&[op(0), op(1)], lock_of);
+            assert_eq!(history.fault(), None);
+            let mut cut = history.cut(&CrashPoint {
+                begun: vec![1, 1],
+                acked: vec![0, 0],
+            });
+            let first = history.observe(&mut cut, keys[0], 0);
+            first.and_then(|()| history.observe(&mut cut, keys[1], d.value(1, 0, 0)))
+        };
+        assert!(later_alone(|_| 0).is_err());
+        assert!(later_alone(|key| key).is_ok());
     }
     /// Of one toggle what it found; of several a number that depends on each and on their order.
     #[test]

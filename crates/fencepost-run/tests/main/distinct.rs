@@ -6,7 +6,12 @@ use fencepost_run::run::run_resolved;
 use std::collections::BTreeMap;
 
 /// Program, machine, medium, settings.
-type Where = (&'static str, &'static str, Option<&'static str>, &'static [&'static str]);
+type Where = (
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    &'static [&'static str],
+);
 
 const LOCAL: [Where; 5] = [
     ("hash", "dpo", None, &[]),
@@ -31,7 +36,7 @@ fn outcome(design: &str, (program, machine, media, sets): Where, own: Option<&st
         ..Request::default()
     };
     let run = run_resolved(&Resolved::resolve(&request).ok()?).ok()?;
-    Some((run.time_ps, run.log_digest.to_string()))
+    Some((run.time_ps, run.log_digest))
 }
 
 /// Pairs that come to the same wherever both run.
@@ -68,6 +73,10 @@ fn protocols_differ_on_every_server() {
     for server in ["merge", "broi"] {
         let set = format!("design.{{}}.server={server}");
         assert!(outcome("net-sync", CLIENTS[0], Some(&set)).is_some(), "{server}");
-        assert_eq!(alike(&["net-sync", "net-bsp"], &CLIENTS, Some(&set)), [""; 0], "{server}");
+        assert_eq!(
+            alike(&["net-sync", "net-bsp"], &CLIENTS, Some(&set)),
+            [""; 0],
+            "{server}"
+        );
     }
 }

@@ -66,3 +66,21 @@ fn values_name_their_statements() {
     assert_eq!(named(0), None);
     assert_eq!(named(1 << 48), None);
 }
+
+/// What a transaction depends on is what it loads: to copy is to load and to store.
+#[test]
+fn a_copy_reads_one_word_and_stores_another() {
+    let (from, to) = (Addr::pm(64), Addr::pm(128));
+    let copy = Statement::Copy { from, to };
+    assert_eq!(
+        (copy.loads_from(), Vec::from_iter(copy.stores_to())),
+        (Some(from), vec![to])
+    );
+    assert_eq!(Statement::Load(from).loads_from(), Some(from));
+    for stores in [Statement::Store(to), Statement::NtStore(to), Statement::Persist(to)] {
+        assert_eq!(
+            (stores.loads_from(), Vec::from_iter(stores.stores_to())),
+            (None, vec![to])
+        );
+    }
+}
