@@ -1,1 +1,1 @@
-dd if=/dev/zero of=/dev/null bs=400M count=1 2>/dev/null # 400 MB at once
+dd if=/dev/zero of=/dev/null bs=100M count=1 2>/dev/null # 100 MB at once
