@@ -5,10 +5,11 @@
 
 use crate::sources::root;
 use crate::user_commands::{self, UserCommand};
+use fencepost_kernel::rng::hash_bytes;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,17 +23,10 @@ fn path() -> PathBuf {
     root().join("xtask/mutants/yields.csv")
 }
 
-/// FNV-1a of 64 bits.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, &b| {
-        (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
 /// The name of a command in the record: its arguments, hashed.
 fn name(command: &UserCommand) -> u64 {
     let words = command.fault.iter().chain(&command.args);
-    hash(words.cloned().collect::<Vec<_>>().join("\u{1f}").as_bytes())
+    hash_bytes(words.cloned().collect::<Vec<_>>().join("\u{1f}").as_bytes())
 }
 
 /// What the recorded commands yielded.
@@ -66,22 +60,10 @@ fn yields(document: &[u8]) -> u64 {
                     fields.retain(|name, _| FOUND.contains(&name.as_str()));
                 }
             }
-            hash(document.to_string().as_bytes())
+            hash_bytes(document.to_string().as_bytes())
         }
-        Err(_) => hash(document),
+        Err(_) => hash_bytes(document),
     }
-}
-
-/// Runs one; its exit code and what it yields.
-fn run(program: &Path, command: &UserCommand) -> std::io::Result<(Option<i32>, u64)> {
-    let mut started = Command::new(program);
-    started.arg(AS_FENCEPOST).args(&command.args).current_dir(root());
-    if !command.args.iter().any(|a| a == "--json") {
-        started.arg("--json");
-    }
-    started.envs(command.fault());
-    let output = started.stdin(Stdio::null()).stderr(Stdio::null()).output()?;
-    Ok((output.status.code(), yields(&output.stdout)))
 }
 
 /// What the commands of a list did.
@@ -92,31 +74,41 @@ struct Found {
     yields: BTreeMap<u64, u64>,
 }
 
-fn hold(list: &[UserCommand], recorded: &BTreeMap<u64, u64>) -> std::io::Result<Found> {
+/// Runs these commands, so many at a time; without a record none has moved.
+fn hold(list: &[UserCommand], recorded: Option<&BTreeMap<u64, u64>>, jobs: usize) -> std::io::Result<Found> {
     let program = std::env::current_exe()?;
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Found::default()));
     let work = || -> std::io::Result<()> {
         while let Some(command) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (code, yields) = run(&program, command)?;
+            let (code, document) = command.run(Command::new(&program).arg(AS_FENCEPOST))?;
+            let (name, yields) = (name(command), yields(&document));
             let mut found = found.lock().expect("no panic");
             if code != Some(command.code) {
                 let ends = code.map_or("a signal".to_owned(), |c| format!("exit code {c}"));
-                found
-                    .wrong
-                    .push(format!("{command}: ends with {ends}, and should with {}", command.code));
-            } else if recorded.get(&name(command)).is_some_and(|&old| old != yields) {
+                let said = format!("{command}: ends with {ends}, and should with {}", command.code);
+                found.wrong.push(said);
+            } else if recorded.is_some_and(|r| r.get(&name) != Some(&yields)) {
                 found.moved.push(command.to_string());
             }
-            found.yields.insert(name(command), yields);
+            found.yields.insert(name, yields);
         }
         Ok(())
     };
-    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|s| {
-        let threads: Vec<_> = (0..jobs).map(|_| s.spawn(work)).collect();
+        let threads: Vec<_> = (0..jobs.max(1)).map(|_| s.spawn(work)).collect();
         threads.into_iter().try_for_each(|t| t.join().expect("no panic"))
     })?;
     Ok(found.into_inner().expect("no panic"))
+}
+
+/// How many commands there are, and what is wrong with how they end; so many run at a time.
+///
+/// # Errors
+/// The list is not understood, or a command cannot be started.
+pub(crate) fn wrong(jobs: usize) -> Result<(usize, Vec<String>), String> {
+    let list = user_commands::all()?;
+    let found = hold(&list, None, jobs).map_err(|e| e.to_string())?;
+    Ok((list.len(), found.wrong))
 }
 
 fn written(yields: &BTreeMap<u64, u64>) -> std::io::Result<()> {
@@ -142,16 +134,13 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
     if crate::faults::lacking("commands") {
         return ExitCode::from(2);
     }
+    let writes = args == ["--write"];
     let outcome = user_commands::all().and_then(|all| {
         let list: Vec<UserCommand> = all.into_iter().step_by(every).collect();
-        let recorded = recorded().map_err(|e| e.to_string());
-        let recorded = if args == ["--write"] {
-            Ok(BTreeMap::new())
-        } else {
-            recorded
-        };
-        let found = hold(&list, &recorded?).map_err(|e| e.to_string())?;
-        Ok((list.len(), found))
+        let recorded = (!writes).then(recorded).transpose();
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let found = recorded.and_then(|recorded| hold(&list, recorded.as_ref(), jobs));
+        Ok((list.len(), found.map_err(|e| e.to_string())?))
     });
     let (tried, found) = match outcome {
         Ok(found) => found,
@@ -160,7 +149,9 @@ pub(crate) fn command(args: &[&str]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    if args == ["--write"]
+    // What ends otherwise than it must is nothing to hold others to.
+    if writes
+        && found.wrong.is_empty()
         && let Err(e) = written(&found.yields)
     {
         eprintln!("cannot write the record: {e}");

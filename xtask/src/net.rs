@@ -1,15 +1,13 @@
 //! `net [--minutes M | --seconds S | --runs N] [--design NAME] [--seed S] [--jobs J]`: the net. It needs a build with faults, whose lines count decisions.
 //!
-//! First the list of user commands, random recorded logs and random recorded programs, by the command that is built beside it, and the explorer against brute force; then runs until the time is
+//! First the list of user commands, random recorded logs and random recorded programs by the command that is built beside it, and the explorer against brute force; then runs until the time is
 //! over. With `--runs` random runs alone, as many, and the same on every host; with `--design` all of them on one design: who changed one
 //! has twenty times as many runs of it in the same time.
 
 use crate::convict::beside;
-use crate::{explorer, logs, recordings, seeded, user_commands};
+use crate::{commands, explorer, logs, recordings, seeded};
 use fencepost_battery::net::{Budget, cast, design_names};
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Minutes unless the command says so: the whole net on two quiet cores.
@@ -54,22 +52,8 @@ const SCRIPTS: u64 = 150;
 
 /// What is wrong with the commands of the list and with the explorer.
 fn listed(budget: Budget) -> Result<Vec<String>, String> {
-    let (program, list) = (beside("fencepost"), user_commands::all()?);
-    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    if !program.is_file() {
-        println!(
-            "the list of user commands and recorded logs are left out: build the command beside this one (-p fencepost)"
-        );
-        next.store(list.len(), Ordering::Relaxed);
-    }
-    let work = || {
-        while let Some(command) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let said = command.wrong(&program).unwrap_or_else(|e| Some(e.to_string()));
-            wrong.lock().expect("no panic").extend(said);
-        }
-    };
-    std::thread::scope(|s| (0..budget.jobs.max(1)).for_each(|_| drop(s.spawn(work))));
-    let mut wrong = wrong.into_inner().expect("no panic");
+    let program = beside("fencepost");
+    let (commands, mut wrong) = commands::wrong(budget.jobs)?;
     if let Err(program) = explorer::compare(EXPLORED, budget.seed) {
         wrong.push(format!(
             "explorer --programs {EXPLORED} --seed {}: program {program}",
@@ -85,10 +69,11 @@ fn listed(budget: Budget) -> Result<Vec<String>, String> {
             Ok(false) => println!("recorded scripts are left out: they need cc and QEMU 7.2"),
             Err(why) => wrong.push(format!("recordings --scripts {SCRIPTS}: {why}")),
         }
+    } else {
+        println!("recorded logs and scripts are left out: build the command beside this one (-p fencepost)");
     }
     println!(
-        "{} user commands, {LOGS} recorded logs, {SCRIPTS} recorded scripts and {EXPLORED} explored programs: {} wrong",
-        list.len(),
+        "{commands} user commands, {LOGS} recorded logs, {SCRIPTS} recorded scripts and {EXPLORED} explored programs: {} wrong",
         wrong.len()
     );
     Ok(wrong)

@@ -169,6 +169,8 @@ mod tests {
         assert_eq!(*found.base.bytes, *wanted);
         let words = [8, 96, 0x50].map(|at| found.log.initial.word(Addr::pm(at)));
         assert_eq!(words, [3, 4 << 24, 7]);
+        let zeroed = loaded("initial pm+8 0\n0 store pm+64 1\n", Some(&image));
+        assert_eq!((zeroed.base.bytes[8], zeroed.log.initial.word(Addr::pm(8))), (0, 0));
         assert_eq!(
             loaded("0 store pm+0 1\n", Some(&image)).base.bytes.len(),
             128,

@@ -24,15 +24,18 @@ pub fn hash_on(before: u64, words: &[u64]) -> u64 {
         .iter()
         .fold(before, |h, w| mix(h ^ mix(w.wrapping_add(0x9e37_79b9_7f4a_7c15))))
 }
+/// The 64-bit FNV-1a hash of a name or a text.
+pub fn hash_bytes(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| {
+        (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3)
+    })
+}
 
 impl Stream {
     /// The stream called `name` of this seed.
     pub fn new(seed: u64, name: &str) -> Stream {
-        let h = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
-            (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
-        });
         Stream {
-            state: hash(&[seed, h]),
+            state: hash(&[seed, hash_bytes(name.as_bytes())]),
         }
     }
     /// The next 64 random bits.

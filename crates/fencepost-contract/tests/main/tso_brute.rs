@@ -21,6 +21,7 @@ enum Step {
 use Step::{Add, Cas, Load, Mfence, Sfence, Store, Swap};
 
 const WORDS: [Addr; 2] = [Addr::pm(0x00), Addr::pm(0x40)];
+/// After so many, what is allowed and was never shown is missing.
 const SCHEDULES: u64 = 6_000;
 /// So many are looked at when all that is allowed has been shown.
 const AT_LEAST: u64 = 200;

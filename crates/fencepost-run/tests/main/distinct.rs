@@ -5,31 +5,25 @@ use fencepost_run::request::Request;
 use fencepost_run::run::run_resolved;
 use std::collections::BTreeMap;
 
-/// Program, machine, medium, settings.
-type Where = (
-    &'static str,
-    &'static str,
-    Option<&'static str>,
-    &'static [&'static str],
-);
+/// Program, machine, settings.
+type Where = (&'static str, &'static str, &'static [&'static str]);
 
 const LOCAL: [Where; 5] = [
-    ("hash", "dpo", None, &[]),
-    ("hash", "fgc", None, &[]),
-    ("cq", "dpo", None, &[]),
-    ("sps", "loc", None, &[]),
-    ("hashmap", "themis", None, &[]),
+    ("hash", "dpo", &[]),
+    ("hash", "fgc", &[]),
+    ("cq", "dpo", &[]),
+    ("sps", "loc", &[]),
+    ("hashmap", "themis", &[]),
 ];
-const CLIENTS: [Where; 1] = [("hash", "broi", None, &["network.clients=2"])];
+const CLIENTS: [Where; 1] = [("hash", "broi", &["network.clients=2"])];
 
 /// What a run came to: its time and the order of its persists.
-fn outcome(design: &str, (program, machine, media, sets): Where, own: Option<&str>) -> Option<(u64, String)> {
+fn outcome(design: &str, (program, machine, sets): Where, own: Option<&str>) -> Option<(u64, String)> {
     let sets = sets.iter().copied().chain(own);
     let request = Request {
         program: program.into(),
         design: design.into(),
         machine: machine.into(),
-        media: media.map(str::to_owned),
         ops: 30,
         warmup: 100,
         sets: sets.map(|s| s.replace("{}", design)).collect(),
@@ -49,9 +43,8 @@ fn alike(designs: &[&str], trials: &[Where], own: Option<&str>) -> Vec<String> {
     for (i, a) in designs.iter().enumerate() {
         for b in &designs[i + 1..] {
             let mut both = all[a].iter().zip(&all[b]).filter(|(a, b)| a.is_some() && b.is_some());
-            let (mut met, mut same) = (false, true);
-            both.by_ref().for_each(|(a, b)| (met, same) = (true, same && a == b));
-            if met && same {
+            let first = both.next();
+            if first.into_iter().chain(both).all(|(a, b)| a == b) && first.is_some() {
                 alike.push(format!("{a} and {b}"));
             }
         }
