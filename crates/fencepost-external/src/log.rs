@@ -2,6 +2,7 @@
 
 use crate::recovery::image::{Base, Part};
 use fencepost_contract::recorded::{self, PersistentFile, RecordedLog};
+use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, Image};
 use fencepost_run::{BadInput, LabError};
 use std::borrow::Cow;
@@ -51,7 +52,7 @@ pub(crate) fn load(file: &Path, execution: usize, image: Option<&Path>) -> Resul
         Some(path) => std::fs::read(path).map_err(|e| LabError::file("read", path, e))?,
         None => Vec::new(),
     };
-    before.resize(before.len().next_multiple_of(64), 0);
+    before.resize(before.len().next_multiple_of(LINE_BYTES as usize), 0);
     let mut initial = Image::default();
     for (i, word) in before.chunks_exact(8).enumerate() {
         let value = word.try_into().map_or(0, u64::from_le_bytes);
@@ -60,12 +61,7 @@ pub(crate) fn load(file: &Path, execution: usize, image: Option<&Path>) -> Resul
         }
     }
     let log = recorded::parse_over(&text, &initial).map_err(|e| bad(file, &e))?;
-    let stores = log.trace.stores.iter().filter(|s| s.addr.is_persistent());
-    let end = stores.map(|s| s.addr.0 - Addr::pm(0).0 + 8).max().unwrap_or(0);
-    let length = log
-        .persistent_bytes
-        .max(end.next_multiple_of(64))
-        .max(before.len() as u64);
+    let length = end(&log).next_multiple_of(LINE_BYTES).max(before.len() as u64);
     if length > MOST {
         return Err(BadInput::new(format!(
             "{}: images of {length} bytes are too large (at most {MOST})",
@@ -85,6 +81,20 @@ pub(crate) fn load(file: &Path, execution: usize, image: Option<&Path>) -> Resul
     }
     let base = base(file, image, &log, before.into())?;
     Ok(Loaded { log, base, text })
+}
+
+/// Where the memory of a log ends: behind all that it declares, holds before the run, or stores to.
+fn end(log: &RecordedLog) -> u64 {
+    let stores = log.trace.stores.iter().filter(|s| s.addr.is_persistent());
+    let stored = stores.map(|s| s.addr.0 - Addr::pm(0).0 + 8);
+    let held = log
+        .initial
+        .pm_lines()
+        .filter(|l| log.initial.line_words(*l).iter().any(|w| *w != 0));
+    let held = held.map(|l| l.base().0 - Addr::pm(0).0 + LINE_BYTES);
+    let file = |f: &PersistentFile| (f.offset + f.length).max(f.length_at.map_or(0, |at| at + 8));
+    let ends = stored.chain(held).chain(log.files.iter().map(file));
+    ends.fold(log.persistent_bytes, u64::max)
 }
 
 /// The files of which memory consists, as the log names them.
@@ -177,6 +187,25 @@ mod tests {
             "an image of whole lines"
         );
         assert_eq!(loaded("0 store pm+192 1\n", None).base.bytes.len(), 256);
+    }
+    /// Memory reaches as far as the log says, whatever it stores to: first words, files, the word that holds a length.
+    #[test]
+    fn memory_holds_what_no_store_reaches() {
+        let scratch = Scratch::new().expect("a folder");
+        let file = scratch.path().join("a.log");
+        let loaded = |text: &str| {
+            std::fs::write(&file, format!("fencepost-log 1\n{text}0 store pm+0 1\n")).expect("a folder to write to");
+            load(&file, 0, None).expect("a log").base
+        };
+        assert_eq!(loaded("").bytes.len(), 64);
+        let base = loaded("initial pm+0x88 7\n");
+        assert_eq!((base.bytes.len(), base.bytes[0x88]), (192, 7));
+        let base = loaded("file 0 100 short\nfile 4096 200 long\n");
+        let lengths: Vec<usize> = base.parts.iter().map(|p| p.length).collect();
+        assert_eq!((base.bytes.len(), lengths), (4352, vec![100, 200]));
+        let base = loaded("file 0 64 grows length 0x1000\ninitial pm+0x1000 8\n");
+        assert_eq!((base.bytes.len(), base.length(&base.parts[0], &[])), (4160, 8));
+        assert_eq!(loaded("persistent 0x10000 4096\n").bytes.len(), 4096);
     }
     #[test]
     fn executions_are_counted_from_one_where_there_is_none() {

@@ -6,6 +6,7 @@ mod cost;
 mod crash;
 mod front;
 mod pmfs;
+mod sets;
 mod storage;
 mod structure;
 mod variants;

@@ -1,6 +1,6 @@
 //! Recovery for random logs: `logs-audit FILE [IMAGE]`. The file says which states it survives, or which it does not.
 
-use super::program::WORDS;
+use super::program::{Program, WORDS};
 use super::states::State;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, Write as _};
@@ -23,15 +23,25 @@ fn numbers(values: &[u32]) -> String {
     values.join(",")
 }
 
-/// The file's text; `damages`: recovery leaves nothing of the image as it was, as one that repairs it in place might; `apart`: bytes from a
-/// line to the next.
+/// What else a recovery does with its image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Manner {
+    /// It leaves nothing of it as it was, as one that repairs it in place might.
+    pub damages: bool,
+    /// What it says of its reads is cut off, and ends in what nobody understands.
+    pub garbles: bool,
+}
+
+/// The file's text.
 pub(super) fn text<'a>(
-    (listed, damages, apart): (Listed, bool, usize),
+    of: &Program,
+    (listed, manner): (Listed, Manner),
     states: impl IntoIterator<Item = &'a State>,
 ) -> String {
-    let mut text = format!("{listed:?} {damages} {apart}\n");
+    let Manner { damages, garbles } = manner;
+    let mut text = format!("{listed:?} {damages} {} {} {garbles}\n", of.apart, of.grows);
     for s in states {
-        let words: Vec<String> = s.words.iter().map(u64::to_string).collect();
+        let words: Vec<String> = of.seen(&s.words).iter().map(u64::to_string).collect();
         let _ = writeln!(text, "{} {} {}", numbers(&s.begun), numbers(&s.acked), words.join(","));
     }
     text
@@ -40,8 +50,9 @@ pub(super) fn text<'a>(
 /// The rule of a file.
 struct Rule {
     listed: Listed,
-    damages: bool,
+    manner: Manner,
     apart: usize,
+    grows: bool,
     states: Vec<State>,
     words: usize,
 }
@@ -50,7 +61,7 @@ impl Rule {
     fn read(path: &Path) -> Option<Rule> {
         let text = std::fs::read_to_string(path).ok()?;
         let mut lines = text.lines();
-        let [listed, damages, apart] = lines.next()?.split(' ').collect::<Vec<_>>()[..] else {
+        let [listed, damages, apart, grows, garbles] = lines.next()?.split(' ').collect::<Vec<_>>()[..] else {
             return None;
         };
         let listed = match listed {
@@ -71,8 +82,12 @@ impl Rule {
         let words = states.first()?.words.len();
         Some(Rule {
             listed,
-            damages: damages.parse().ok()?,
+            manner: Manner {
+                damages: damages.parse().ok()?,
+                garbles: garbles.parse().ok()?,
+            },
             apart: apart.parse().ok()?,
+            grows: grows.parse().ok()?,
             states,
             words,
         })
@@ -85,13 +100,14 @@ impl Rule {
             at if w % 2 == 0 => format!("read {at} 8\n"),
             at => format!("read {at} 3\nread {} 5\n", at + 3),
         };
+        // How long a file is, who looks at it knows.
+        let read = read.min(self.words - usize::from(self.grows));
         (0..read).map(word).collect()
     }
 
     /// Whether recovery survives, and how many words it had to read.
     fn judge(&self, image: &Path, begun: &[u32], acked: &[u32]) -> Option<(bool, usize)> {
-        let bytes = content(image)?;
-        let word = |w: usize| word(&bytes, place(w, self.apart));
+        let words = seen(&content(image)?, self.words, (self.apart, self.grows));
         let none_below = |a: &[u32], b: &[u32]| a.iter().zip(b).all(|(a, b)| a >= b);
         let concerned = |s: &&State| match self.listed {
             Listed::Survived => s.begun == begun && s.acked == acked,
@@ -101,11 +117,10 @@ impl Rule {
         let mut left: Vec<&State> = self.states.iter().filter(concerned).collect();
         let mut read = 0;
         while read < self.words && !left.is_empty() {
-            let value = word(read);
-            left.retain(|s| s.words[read] == value);
+            left.retain(|s| s.words[read] == words[read]);
             read += 1;
         }
-        if self.damages {
+        if self.manner.damages {
             for file in files(image)? {
                 let length = std::fs::metadata(&file).ok()?.len();
                 std::fs::write(&file, vec![0xa5; length as usize]).ok()?;
@@ -116,12 +131,21 @@ impl Rule {
 }
 
 /// Where a word lies in an image.
-pub(super) fn place(word: usize, apart: usize) -> usize {
+fn place(word: usize, apart: usize) -> usize {
     word / WORDS * apart + word % WORDS * 8
 }
 
+/// So many words of an image, of which the last may be its length.
+pub(super) fn seen(image: &[u8], words: usize, (apart, grows): (usize, bool)) -> Vec<u64> {
+    let word = |w| match grows && w + 1 == words {
+        true => image.len() as u64,
+        false => word(image, place(w, apart)),
+    };
+    (0..words).map(word).collect()
+}
+
 /// A word of an image.
-pub(super) fn word(image: &[u8], at: usize) -> u64 {
+fn word(image: &[u8], at: usize) -> u64 {
     let piece = image.get(at..).unwrap_or_default();
     piece.iter().take(8).rev().fold(0, |v, b| v << 8 | u64::from(*b))
 }
@@ -174,10 +198,13 @@ fn once(rule: &Rule, image: &Path) -> Option<bool> {
     let of = |name| list(&std::env::var(name).ok()?);
     let (good, read) = rule.judge(image, &of("FENCEPOST_BEGUN")?, &of("FENCEPOST_ACKED")?)?;
     if let Ok(path) = std::env::var("FENCEPOST_READS") {
-        let lines = rule.reads(read);
+        let lines = match rule.manner.garbles {
+            true => rule.reads(read.min(1)) + "read what there is\n",
+            false => rule.reads(read),
+        };
         std::fs::write(path, lines).ok()?;
     }
-    if !good && rule.damages {
+    if !good && rule.manner.damages {
         // As good a verdict as a status.
         std::process::abort();
     }
@@ -188,7 +215,7 @@ fn once(rule: &Rule, image: &Path) -> Option<bool> {
 fn serve(rule: &Rule) -> Option<bool> {
     let mut out = std::io::stdout().lock();
     let mut say = |text: String| out.write_all(text.as_bytes()).and_then(|()| out.flush()).ok();
-    let private = if rule.damages { "" } else { " private" };
+    let private = if rule.manner.damages { "" } else { " private" };
     say(format!("fencepost-server 1{private}\n"))?;
     for line in std::io::stdin().lock().lines() {
         let line = line.ok()?;

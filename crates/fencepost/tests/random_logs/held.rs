@@ -1,8 +1,8 @@
 //! The commands for recorded logs held to the states that a count by hand gives.
 
 use super::Dice;
-use super::audit::{Listed, content, place, text, word};
-use super::program::{Program, WORDS, What};
+use super::audit::{Listed, Manner, content, seen, text};
+use super::program::{Program, What};
 use super::states::{State, States, apart, cuts, durable_lines, states};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -47,8 +47,10 @@ const LOGGED: [&[&str]; 5] = [
     &["-d", "loc-kiln", "-m", "fgc"],
 ];
 /// Ways to ask for the same search.
-const WAYS: [&[&str]; 5] = [
+const WAYS: [&[&str]; 7] = [
     &[],
+    &["--memory", "4GiB"],
+    &["--timeout", "1m", "--reads", "report"],
     &["--reads", "report"],
     &["--server"],
     &["--server", "--reads", "report"],
@@ -109,18 +111,13 @@ impl Bench {
         })
     }
     /// The recovery by a rule. All have one name, so that what is kept of one may not be taken for what another says.
-    fn recovery(&self, of: &Program, how: (Listed, bool), all: &[&State]) -> Result<String, String> {
+    fn recovery(&self, of: &Program, how: (Listed, Manner), all: &[&State]) -> Result<String, String> {
         let rule = self.rule(of, how, all)?;
         Ok(format!("{} logs-audit {rule}", self.recovery.display()))
     }
     /// A rule as a file.
-    pub(super) fn rule(
-        &self,
-        of: &Program,
-        (listed, damages): (Listed, bool),
-        all: &[&State],
-    ) -> Result<String, String> {
-        self.write("rule", &text((listed, damages, of.apart), all.iter().copied()))
+    pub(super) fn rule(&self, of: &Program, how: (Listed, Manner), all: &[&State]) -> Result<String, String> {
+        self.write("rule", &text(of, how, all.iter().copied()))
     }
 
     /// One log, in every respect.
@@ -144,11 +141,16 @@ impl Bench {
         let line_order = rng.below(3) > 0;
         let left = states(program, line_order);
         let order: &[&str] = if line_order { &[] } else { &["--line-order", "none"] };
+        let told = self.told(log, program, rng)?;
+        let told: Vec<&str> = told.iter().map(String::as_str).collect();
         let search = |recover: &str, kept: &[&str]| {
-            let args = ["crash", "--log", log, "--contract", "px86", "--recover", recover];
-            self.run(&[&args, way, order, kept].concat())
+            let args = ["crash", "--contract", "px86", "--recover", recover];
+            self.run(&[&args, &told[..], way, order, kept].concat())
         };
-        let damages = rng.below(2) == 0;
+        let damages = Manner {
+            garbles: rng.below(4) == 0,
+            ..damages(rng)
+        };
         let allowed = self.recovery(
             program,
             (Listed::Survived, damages),
@@ -166,13 +168,36 @@ impl Bench {
         let other = self.recovery(program, (Listed::Lost, damages), &[lost])?;
         let found = search(&other, &["-o", &folder])?;
         found.must(1)?.is("verdict", &"violated".into())?;
-        self.witness(&found, (&lost.words, program.apart), &folder)
+        self.witness(&found, program, lost, &folder)
+    }
+
+    /// The log as arguments: what memory holds before is told by it, or by an image, which may end where nothing follows but zeros.
+    fn told(&self, log: &str, program: &Program, rng: &mut Dice) -> Result<Vec<String>, String> {
+        let by_image = !program.files && rng.below(2) == 0;
+        let mut args = vec!["--log".to_owned(), log.to_owned()];
+        if by_image {
+            let text = program.text(&[]);
+            let lines: Vec<&str> = text.lines().filter(|l| !l.starts_with("initial")).collect();
+            args[1] = self.write("no-words.log", &(lines.join("\n") + "\n"))?;
+            let mut image = program.image();
+            while rng.below(300) > 0 && image.last() == Some(&0) {
+                image.pop();
+            }
+            let path = self.path("image");
+            std::fs::write(&path, image).map_err(|e| format!("{path}: {e}"))?;
+            args.extend(["--image".to_owned(), path]);
+        }
+        Ok(args)
     }
 
     /// A search that a budget ends says so, and no other does.
     fn bounded(&self, log: &str, program: &Program, rng: &mut Dice) -> Result<(), String> {
         let left = states(program, true);
-        let allowed = self.recovery(program, (Listed::Survived, false), &left.all.iter().collect::<Vec<_>>())?;
+        let allowed = self.recovery(
+            program,
+            (Listed::Survived, Manner::default()),
+            &left.all.iter().collect::<Vec<_>>(),
+        )?;
         let args = ["crash", "--log", log, "--contract", "px86", "--recover", &allowed];
         let runs = self.run(&args)?.said["recoveries"].as_u64().unwrap_or_default();
         let budget = 1 + rng.below(runs + 1);
@@ -202,7 +227,10 @@ impl Bench {
             let args = ["crash", "--log", &log, "--contract", "px86", "--recover", recover];
             self.run(&[&args, more].concat())
         };
-        let whole = search(&self.recovery(program, (Listed::Survived, false), &all)?, &[])?;
+        let whole = search(
+            &self.recovery(program, (Listed::Survived, Manner::default()), &all)?,
+            &[],
+        )?;
         let stores = program.stores().count() as u64;
         whole
             .must(0)?
@@ -219,12 +247,12 @@ impl Bench {
             0 => pick(&both[rng.below(2) as usize], rng),
             n => only[rng.below(n) as usize],
         };
-        let recover = self.recovery(program, (Listed::Lost, false), &[lost])?;
+        let recover = self.recovery(program, (Listed::Lost, Manner::default()), &[lost])?;
         let folder = self.path("kept-of-two");
         let _ = std::fs::remove_dir_all(&folder);
         let found = search(&recover, &["-o", &folder])?;
         found.must(1)?;
-        self.witness(&found, (&lost.words, program.apart), &folder)
+        self.witness(&found, program, lost, &folder)
     }
 
     /// The same as a log of pmemcheck, as far as that has words for it.
@@ -237,7 +265,7 @@ impl Bench {
         let left = states(&program, true);
         let allowed = self.recovery(
             &program,
-            (Listed::Survived, false),
+            (Listed::Survived, Manner::default()),
             &left.all.iter().collect::<Vec<_>>(),
         )?;
         counted(
@@ -248,12 +276,10 @@ impl Bench {
     }
 
     /// The failing image is the one that recovery does not survive, and its id makes it again.
-    fn witness(&self, found: &Ended, (words, apart): (&[u64], usize), folder: &str) -> Result<(), String> {
-        let holds = |path: &Path| {
-            let bytes = content(path).unwrap_or_default();
-            let is_there = |(w, value): (usize, &u64)| word(&bytes, place(w, apart)) == *value;
-            words.iter().enumerate().all(is_there)
-        };
+    fn witness(&self, found: &Ended, program: &Program, lost: &State, folder: &str) -> Result<(), String> {
+        let words = program.seen(&lost.words);
+        let of = (program.apart, program.grows);
+        let holds = |path: &Path| seen(&content(path).unwrap_or_default(), words.len(), of) == words;
         let image = Path::new(found.said["witness"]["image"].as_str().unwrap_or_default());
         if !image.starts_with(folder) || !holds(image) {
             return Err(format!("{}\nthe failing image is another one", found.asked));
@@ -279,9 +305,9 @@ impl Bench {
         let nothing = State {
             begun: vec![0; program.threads],
             acked: vec![0; program.threads],
-            words: vec![0; program.lines.len() * WORDS],
+            words: program.initial.clone(),
         };
-        let lost = self.recovery(program, (Listed::Lost, false), &[&nothing])?;
+        let lost = self.recovery(program, (Listed::Lost, Manner::default()), &[&nothing])?;
         // A log without operations has no transactions.
         let logged = rng.below(4) > 0 && program.events.iter().any(|e| matches!(e.what, What::Begin(_)));
         let list: &[_] = if logged { &LOGGED } else { &AS_X86 };
@@ -296,11 +322,15 @@ impl Bench {
             return Ok(());
         }
         let allowed = apart(program);
-        let listed = (Listed::Tolerated, rng.below(2) == 0);
+        let listed = (Listed::Tolerated, damages(rng));
         let allowed = self.recovery(program, listed, &allowed.iter().collect::<Vec<_>>())?;
         check(of(&AS_X86, rng), &allowed)?.must(0)?;
         let seen = cuts(program);
-        let seen = self.recovery(program, (Listed::Tolerated, false), &seen.iter().collect::<Vec<_>>())?;
+        let seen = self.recovery(
+            program,
+            (Listed::Tolerated, Manner::default()),
+            &seen.iter().collect::<Vec<_>>(),
+        )?;
         let design = &of(&AS_X86, rng)[..2];
         self.run(&[&["crash", "--log", log, "--recover", &seen], design].concat())?
             .must(0)?;
@@ -310,7 +340,7 @@ impl Bench {
         }
         // Any content that stores in order may leave, with nothing durable for sure.
         let unflushed = states(&program.without_flushes(), true);
-        let lost = self.recovery(program, (Listed::Lost, false), &[pick(&unflushed, rng)])?;
+        let lost = self.recovery(program, (Listed::Lost, Manner::default()), &[pick(&unflushed, rng)])?;
         let design = of(&OTHERS, rng);
         let ran = check(design, &lost)?;
         let name = &design[..2];
@@ -335,6 +365,14 @@ impl Bench {
             self.run(&["judge", &log, "--contract", "px86"])?.must(code)?;
         }
         Ok(())
+    }
+}
+
+/// A recovery that leaves its image alone, or not.
+fn damages(rng: &mut Dice) -> Manner {
+    Manner {
+        damages: rng.below(2) == 0,
+        ..Manner::default()
     }
 }
 

@@ -8,6 +8,7 @@ mod held;
 mod observed;
 mod program;
 mod states;
+mod texts;
 
 pub(crate) use audit::command as audit;
 

@@ -1,7 +1,7 @@
 //! Recovery that is watched while it runs: what it reads of its image, and what it leaves where power fails again.
 
 use super::Dice;
-use super::audit::Listed;
+use super::audit::{Listed, Manner};
 use super::held::{Bench, counted, pick};
 use super::program::Program;
 use super::states::{State, States, states};
@@ -46,7 +46,7 @@ impl Bench {
         (repairs, forbidden): (u64, u64),
         rng: &mut Dice,
     ) -> Result<String, String> {
-        let rule = self.rule(program, (listed, false), states)?;
+        let rule = self.rule(program, (listed, Manner::default()), states)?;
         let words = states.first().map_or(1, |s| s.words.len()) as u64;
         let (how, first) = (rng.below(WAYS), rng.below(words));
         // Who repairs must find again what it has read.
@@ -63,7 +63,7 @@ impl Bench {
         let Some(plugin) = self
             .plugin
             .as_ref()
-            .filter(|_| !program.files)
+            .filter(|_| !program.files && !program.grows)
             .map(|p| p.display().to_string())
         else {
             return Ok(());

@@ -1,12 +1,11 @@
 //! A random execution as a user would record it: what threads stored, flushed and fenced, and the text of its log.
 
 use super::Dice;
-use std::fmt::Write as _;
 
 /// Words of a line.
 pub(super) const WORDS: usize = 8;
-const LINE: usize = 64;
-const PAGE: usize = 4096;
+pub(super) const LINE: usize = 64;
+pub(super) const PAGE: usize = 4096;
 
 /// One line of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +65,10 @@ pub(super) struct Program {
     pub files: bool,
     /// Bytes from one line to the next: they are neighbours, or on pages of their own.
     pub apart: usize,
+    /// What memory holds before, by word.
+    pub initial: Vec<u64>,
+    /// The first word of the last line is the length of a file, which the other lines are.
+    pub grows: bool,
 }
 
 /// Who stores to a line.
@@ -93,13 +96,27 @@ impl Program {
             .map(|l| line(l, rng.below(4)))
             .collect();
         let files = rng.below(4) == 0;
+        let grows = !files && rng.below(4) == 0;
         let mut program = Program {
             events: Vec::new(),
             lines,
             threads,
             files,
-            apart: if files || rng.below(2) == 0 { LINE } else { PAGE },
+            apart: if files || grows || rng.below(2) == 0 {
+                LINE
+            } else {
+                PAGE
+            },
+            initial: Vec::new(),
+            grows,
         };
+        if grows {
+            program.lines.push(Line {
+                thread: Some(0),
+                nt: false,
+            });
+        }
+        program.before(rng);
         let (mut stores, mut turns) = (0, 0);
         let mut operations = vec![(0, None); threads];
         while stores < 7 && turns < 26 {
@@ -119,6 +136,40 @@ impl Program {
             program.events.push(Event { thread: 0, what });
         }
         program
+    }
+
+    /// What memory holds before it: mostly nothing, or some words, no byte of which any store has. A file has a length.
+    fn before(&mut self, rng: &mut Dice) {
+        let words = self.lines.len() * WORDS;
+        let some = rng.below(2) == 0;
+        let mut word = |w: usize| match some && rng.below(3) == 0 {
+            true => 0xe1e2_e3e4_e5e6_e7e8 ^ w as u64,
+            false => 0,
+        };
+        self.initial = (0..words).map(&mut word).collect();
+        if self.grows {
+            self.initial[words - WORDS] = rng.below((self.data() * LINE) as u64 + 1);
+        }
+    }
+
+    /// Lines that are no length.
+    pub(super) fn data(&self) -> usize {
+        self.lines.len() - usize::from(self.grows)
+    }
+
+    /// What recovery sees of these words: of a file that grows what lies within its length, and that.
+    pub(super) fn seen(&self, words: &[u64]) -> Vec<u64> {
+        if !self.grows {
+            return words.to_vec();
+        }
+        let data = self.data() * WORDS;
+        let length = words[data].min((data * 8) as u64);
+        let within = |w: usize| match length.saturating_sub(w as u64 * 8) {
+            0 => 0,
+            bytes @ 1..8 => words[w] & (1 << (8 * bytes)) - 1,
+            _ => words[w],
+        };
+        (0..data).map(within).chain([length]).collect()
     }
 
     /// What a thread does next; `operations`: how many have begun, and the one that runs.
@@ -162,6 +213,16 @@ impl Program {
     /// A store to a line; no two store equal bytes.
     fn store(&self, rng: &mut Dice, line: usize, number: u64) -> Store {
         let nt = self.lines[line].nt;
+        if self.grows && line == self.data() {
+            let (width, value) = (8, 8 * number + number % 3);
+            return Store {
+                line,
+                byte: 0,
+                width,
+                value,
+                nt,
+            };
+        }
         let width = match nt {
             true => 8,
             false => [8, 8, 4, 2, 1][rng.below(5) as usize],
@@ -206,31 +267,10 @@ impl Program {
             }
         }
         program.lines.iter_mut().for_each(|l| l.nt = false);
+        program.initial.fill(0);
+        program.grows = false;
         (program.threads, program.apart) = (1, LINE);
         program
-    }
-
-    /// The same in pmemcheck's words; none without a store.
-    pub(super) fn pmemcheck_text(&self) -> Option<String> {
-        self.stores().next()?;
-        const BASE: usize = 0x7f00_0000_0000;
-        let size = 4096;
-        // The file was mapped there before, at another of its pages: what counts is the newest mapping.
-        let mut text = "==1== pmemcheck\nSTART".to_owned();
-        for offset in [size, 0] {
-            let _ = write!(text, "|REGISTER_FILE;/pool;{BASE:#x};{size:#x};{offset:#x}");
-        }
-        for event in &self.events {
-            let _ = match event.what {
-                What::Store(s) => {
-                    let at = BASE + s.line * LINE + s.byte;
-                    write!(text, "|STORE;{at:#x};{:#x};{:#x}", s.value, s.width)
-                }
-                What::Flush { line, .. } => write!(text, "|FLUSH;{:#x};0x40", BASE + line * LINE),
-                _ => write!(text, "|FENCE"),
-            };
-        }
-        Some(text + "|STOP\n")
     }
 
     /// Whether threads store to one line.
@@ -267,41 +307,6 @@ impl Program {
             _ => None,
         })
     }
-
-    /// The log, with `durable` lines behind the events of their number.
-    pub(super) fn text(&self, durable: &[(usize, String)]) -> String {
-        let mut text = "fencepost-log 1\n".to_owned();
-        if self.files {
-            (0..self.lines.len()).for_each(|l| text.push_str(&format!("file {} {LINE} part{l}\n", l * LINE)));
-        } else if self.apart == PAGE {
-            let _ = writeln!(text, "persistent 0x100000 {}", self.lines.len() * PAGE);
-        }
-        for (i, event) in self.events.iter().enumerate() {
-            let _ = writeln!(text, "{} {}", event.thread, event.what.text(i, self.apart));
-            for (_, line) in durable.iter().filter(|(after, _)| *after == i) {
-                text.push_str(line);
-                text.push('\n');
-            }
-        }
-        text
-    }
-}
-
-impl Program {
-    /// The log of a memory that has room for a line more, on a page of its own where lines have pages.
-    pub(super) fn longer_text(&self) -> String {
-        let head = "fencepost-log 1\n";
-        let text = self.text(&[]);
-        let events = text.strip_prefix(head).unwrap_or(&text);
-        let events = events
-            .split_once('\n')
-            .filter(|l| l.0.starts_with("persistent"))
-            .map_or(events, |l| l.1);
-        format!(
-            "{head}persistent 0x100000 {}\n{events}",
-            self.lines.len() * self.apart + PAGE
-        )
-    }
 }
 
 impl What {
@@ -311,30 +316,6 @@ impl What {
             What::Volatile { stores, .. } => (!stores, stores),
             What::Atomic { handed_on, .. } => (handed_on, handed_on),
             _ => (false, false),
-        }
-    }
-    fn text(&self, number: usize, apart: usize) -> String {
-        match *self {
-            What::Begin(n) => format!("begin {n}"),
-            What::End(n) => format!("end {n}"),
-            What::Ack(n) => format!("ack {n}"),
-            What::Store(s) => {
-                let at = s.line * apart + s.byte;
-                let name = if s.nt { "nt" } else { "store" };
-                let width = if s.width == 8 {
-                    String::new()
-                } else {
-                    format!(" w{}", s.width)
-                };
-                format!("{name} pm+{at:#x} {}{width} @ program.c:{}", s.value, number + 1)
-            }
-            What::Flush { line, how } => format!("{how} pm+{:#x}", line * apart),
-            What::Fence(how) => how.to_owned(),
-            What::Sync { line } => format!("sync pm+{:#x} {LINE}", line * apart),
-            What::Atomic { handed_on: true, value } => format!("rmw 0x1000 {value}"),
-            What::Atomic { value, .. } => format!("rmw {:#x} {value}", 0x2000 + 64 * number),
-            What::Volatile { stores: true, value } => format!("store 0x1000 {value}"),
-            What::Volatile { stores: false, .. } => "load 0x1000".to_owned(),
         }
     }
 }

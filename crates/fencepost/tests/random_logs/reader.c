@@ -37,7 +37,7 @@ static int rules(const char *path, char *listed) {
     static char line[WORDS * 24];
     char damages[8];
     FILE *f = fopen(path, "r");
-    if (!f || fscanf(f, "%15s %7s %zu\n", listed, damages, &apart) != 3) fail(9);
+    if (!f || fscanf(f, "%15s %7s %zu %*s %*s\n", listed, damages, &apart) != 3) fail(9);
     for (; count < STATES && fgets(line, sizeof line, f); count++) {
         struct state *s = &states[count];
         char *begun = strtok(line, " "), *acked = strtok(0, " "), *w = strtok(0, ",\n");

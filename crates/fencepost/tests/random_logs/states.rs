@@ -160,7 +160,7 @@ impl Memory {
         let unit = |u: usize| Unit {
             words: (u * width, width),
             of: program.lines[u * width / WORDS],
-            versions: vec![vec![0; width]],
+            versions: vec![program.initial[u * width..(u + 1) * width].to_vec()],
             numbers: vec![0],
             sure: 0,
             flushed: vec![0; program.threads],

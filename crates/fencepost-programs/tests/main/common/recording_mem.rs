@@ -13,6 +13,10 @@ pub(crate) struct RecordingMem {
     pub volatile_stores: u64,
     /// Lines loaded.
     pub loaded: BTreeSet<LineAddr>,
+    /// Locks taken.
+    pub locks: BTreeSet<u64>,
+    /// Words loaded, and words and locks that were stored to, of either memory.
+    pub words: (BTreeSet<u64>, BTreeSet<u64>),
     pub outcome: Option<Outcome>,
     /// The thread whose operation runs.
     pub thread: u32,
@@ -31,6 +35,8 @@ impl RecordingMem {
             computes: BTreeMap::new(),
             volatile_stores: 0,
             loaded: BTreeSet::new(),
+            locks: BTreeSet::new(),
+            words: Default::default(),
             outcome: None,
             thread: 0,
             op: 0,
@@ -43,6 +49,7 @@ impl RecordingMem {
         assert_eq!(addr.0 % width.bytes(), 0, "unaligned access at {addr}");
         let value = width.insert(self.image.word(addr), addr.0, v);
         self.image.set_word(addr.word(), value, None);
+        self.words.1.insert(addr.word().0);
         if addr.is_persistent() {
             self.events.push(Event::Store {
                 thread: self.thread,
@@ -60,6 +67,7 @@ impl Mem for RecordingMem {
     fn load_n(&mut self, at: At<()>, width: Width) -> Val<()> {
         assert_eq!(at.addr.0 % width.bytes(), 0, "unaligned access at {}", at.addr);
         self.loaded.insert(at.line());
+        self.words.0.insert(at.addr.word().0);
         Val::lit(width.extract(self.image.word(at.addr), at.addr.0))
     }
     fn store_n(&mut self, at: At<()>, v: Val<()>, width: Width) {
@@ -82,6 +90,7 @@ impl Mem for RecordingMem {
     }
     fn rmw(&mut self, at: At<()>, op: Rmw) -> Val<()> {
         let old = self.image.word(at.addr);
+        self.words.0.insert(at.addr.word().0);
         match op {
             Rmw::Cas { expect, new } if old == expect => self.put(at.addr, new, Width::B8, false),
             Rmw::Cas { .. } => {}
@@ -103,6 +112,8 @@ impl Mem for RecordingMem {
             0,
             "lock taken twice or kept beyond its operation"
         );
+        self.words.1.insert(at.addr.word().0);
+        self.locks.insert(at.addr.0);
         self.image.set_word(at.addr, 1, None);
     }
     fn unlock(&mut self, at: At<()>) {
