@@ -10,7 +10,7 @@ use fencepost_run::result::RunResult;
 use fencepost_run::run::run_resolved;
 
 /// Values to try, as a configuration writes them; those that a parameter refuses are left out.
-fn values(field: &Field) -> Vec<String> {
+pub(crate) fn values(field: &Field) -> Vec<String> {
     let words = |w: &[&str]| w.iter().map(|w| (*w).to_owned()).collect();
     if let Some(names) = field.kind.strip_prefix("one of ") {
         return names.split_whitespace().map(str::to_owned).collect();
@@ -26,7 +26,7 @@ fn values(field: &Field) -> Vec<String> {
 }
 
 /// What came of a run, without what was asked for; why it could not be made counts as well.
-fn outcome(request: &Request) -> Option<String> {
+pub(crate) fn outcome(request: &Request) -> Option<String> {
     let resolved = Resolved::resolve(request).ok()?;
     Some(match run_resolved(&resolved) {
         Ok(run) => format!(
@@ -64,9 +64,9 @@ fn unfelt(section: &str, fields: &[Field], never: &[&str], trials: &[Request]) -
 }
 
 /// A run in which much meets: program, machine, threads, operations of each, and settings, in which `{}` is the name of the design.
-type Trial = (&'static str, &'static str, u32, u32, &'static str);
+pub(crate) type Trial = (&'static str, &'static str, u32, u32, &'static str);
 
-fn request(design: &str, caches: &str, (program, machine, threads, ops, sets): Trial) -> Request {
+pub(crate) fn request(design: &str, caches: &str, (program, machine, threads, ops, sets): Trial) -> Request {
     let own = caches
         .split_whitespace()
         .chain(sets.split_whitespace())
@@ -84,9 +84,9 @@ fn request(design: &str, caches: &str, (program, machine, threads, ops, sets): T
 }
 
 /// Caches of four lines and eight.
-const SMALL: &str = "l1.size=256B l1.ways=2 llc.size=512B llc.ways=2";
+pub(crate) const SMALL: &str = "l1.size=256B l1.ways=2 llc.size=512B llc.ways=2";
 /// Caches of one line and two.
-const TINY: &str = "l1.size=64B l1.ways=1 llc.size=128B llc.ways=1";
+pub(crate) const TINY: &str = "l1.size=64B l1.ways=1 llc.size=128B llc.ways=1";
 
 /// Parameters of designs that no run of one feels, and why.
 const NEVER_BY_DESIGN: [&str; 4] = [
@@ -99,7 +99,7 @@ const NEVER_BY_DESIGN: [&str; 4] = [
 ];
 
 /// One after the other, until a parameter is felt: caches, program and the rest of a trial.
-const OF_DESIGNS: &[(&str, Trial)] = &[
+pub(crate) const OF_DESIGNS: &[(&str, Trial)] = &[
     (SMALL, ("random", "dpo", 4, 30, "")),
     ("", ("hashmap", "loc", 4, 30, "")),
     (SMALL, ("random", "fgc", 4, 30, "")),
@@ -218,8 +218,8 @@ const NEVER_BY_MACHINE: [&str; 14] = [
     "network.protocol",
 ];
 
-#[test]
-fn every_parameter_of_a_machine_is_felt() {
+/// Runs in which much of a machine matters.
+pub(crate) fn on_machines() -> [Request; 18] {
     let dram = |more: &str| {
         let volatile = "program.random.volatile_lines=2000 program.random.handed_on=40 program.random.length=20";
         let mut dram = request("volatile", TINY, ("random", "dpo", 8, 90, volatile));
@@ -240,7 +240,7 @@ fn every_parameter_of_a_machine_is_felt() {
         run
     };
     let held = "core.cores=8 pm.media.write_pulse=2000ns program.random.nt_stores=20 program.random.lines=40";
-    let trials = [
+    [
         request("x86-adr", SMALL, ("random", "dpo", 4, 30, "")),
         request("delegated", SMALL, ("random", "broi", 4, 30, "")),
         request("per-task-commit", SMALL, ("hash", "fgc", 4, 30, "")),
@@ -289,7 +289,12 @@ fn every_parameter_of_a_machine_is_felt() {
             "dpo",
             "pm.media.banks=2 pm.controller.write_queue=8 pm.controller.drain_low=5",
         ),
-    ];
+    ]
+}
+
+#[test]
+fn every_parameter_of_a_machine_is_felt() {
+    let trials = on_machines();
     for trial in &trials {
         assert!(outcome(trial).is_some(), "{:?}", trial.sets);
     }

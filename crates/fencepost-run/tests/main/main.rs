@@ -7,5 +7,6 @@ mod felt;
 mod large;
 mod loc;
 mod measuring;
+mod named_values;
 mod ring;
 mod x86;

@@ -63,7 +63,7 @@ impl Bench {
         let Some(plugin) = self
             .plugin
             .as_ref()
-            .filter(|_| !program.files && !program.grows)
+            .filter(|_| !program.grows)
             .map(|p| p.display().to_string())
         else {
             return Ok(());

@@ -62,11 +62,15 @@ impl Program {
         bytes
     }
 
-    /// The log of a memory that has room for a line more, on a page of its own where lines have pages.
+    /// The log of a memory that has room for two lines more, on a page of their own where lines have pages, in a file where they have files.
     pub(super) fn longer_text(&self) -> String {
         let head = "fencepost-log 1\n";
         let text = self.text(&[]);
         let events = text.strip_prefix(head).unwrap_or(&text);
+        if self.files {
+            let lines = self.lines.len();
+            return format!("{head}file {} {} part{lines}\n{events}", lines * LINE, 2 * LINE);
+        }
         let events = events
             .split_once('\n')
             .filter(|l| l.0.starts_with("persistent"))
