@@ -1,8 +1,8 @@
 //! The test kit convicts the mistakes that a new design typically makes, and nothing else.
 
 use fencepost_contract::{Contract, ContractKind};
-use fencepost_designs::testkit::{Kit, Mistake, Mix, Order};
-use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Ps, WriteCause};
+use fencepost_designs::testkit::{Bench, Kit, Mini, Mistake, Mix, Op, Order};
+use fencepost_kernel::{Addr, Fence, HwThread, LineAddr, LineData, Ps, Stream, WriteCause};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, ReadAnswer, Snoop, SnoopAnswer, Way, Why,
     Write, WriteId,
@@ -366,4 +366,19 @@ fn broken_order_is_noticed() {
         let found = mistake(wrong);
         assert!(matches!(found, Some(Mistake::Order(_))), "{wrong:?}: {found:?}");
     }
+}
+
+/// What the checker is told of a run is what its programs did: which stores were non-temporal, too.
+#[test]
+fn the_record_has_each_store_as_it_was() {
+    let line = Addr::pm(0).line();
+    let program = [Op::NtStore(line, 0), Op::Store(line, 1), Op::NtStore(line, 2)];
+    let mut mini = Mini::new(
+        Bench::new(Buffer::new(Wrong::Nothing, 1), 1, 1, 64),
+        &[program.into()],
+        Order::InOrder,
+    );
+    assert!(mini.run(&mut Stream::new(1, "record")));
+    let stores: Vec<bool> = mini.trace.stores.iter().map(|s| s.nt).collect();
+    assert_eq!(stores, [true, false, true]);
 }

@@ -70,6 +70,19 @@ fn a_store_waits_for_the_newest_read_of_each_other_thread() {
     assert_eq!(steps, wanted);
 }
 
+/// Who stores over another's store that a third has read waits for both.
+#[test]
+fn a_store_waits_for_the_store_before_it_and_for_its_reads() {
+    let a = Addr::pm(0);
+    let steps = steps_of("0 store pm+0 1\n1 load pm+0\n2 store pm+0 2\n");
+    let wanted = [
+        vec![Step::Store(a, 1, Some(0))],
+        vec![Step::Wait(a, 0), Step::ReadBefore(a, 1)],
+        vec![Step::Wait(a, 0), Step::Wait(a, 1), Step::Store(a, 2, None)],
+    ];
+    assert_eq!(steps, wanted);
+}
+
 /// An atomic stores like a store; one that only reads keeps nobody from reading.
 #[test]
 fn atomics_are_waited_for_like_stores() {

@@ -154,6 +154,9 @@ fn whatever_an_audit_reads_counts() {
         ("sdg", vec![], 12),
         ("tatp", vec![], 12),
         ("nstore-ycsb", vec![], 12),
+        ("nstore-tpcc", vec![], 6),
+        ("tpcc", vec![], 6),
+        ("vacation", vec![], 12),
     ];
     let mut wrong = Vec::new();
     for (program, params, ops) in cases {

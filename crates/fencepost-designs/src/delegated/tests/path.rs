@@ -165,6 +165,19 @@ fn non_temporal_stores_are_stores() {
     assert!(b.cx.writes.is_empty());
 }
 
+/// Its request invalidates: it follows the FENCE before what another core has read there.
+#[test]
+fn a_non_temporal_store_follows_reads_of_its_line() {
+    let mut b = bench(2);
+    b.store(0, pm_line(1), 0, 1);
+    b.fence(0);
+    b.load(0, pm_line(0));
+    let data = crate::testkit::filled(9);
+    let gate = b.design.nt_store(&mut b.cx, HwThread(1), pm_line(0), &data, 1);
+    assert_eq!(gate, Gate::Go);
+    assert_eq!(b.dp(1, 0), [(0, 1)]);
+}
+
 #[test]
 fn impossible_sizes_are_refused_with_the_name() {
     use fencepost_kernel::params::ParamError;
