@@ -166,7 +166,7 @@ impl Program {
         let length = words[data].min((data * 8) as u64);
         let within = |w: usize| match length.saturating_sub(w as u64 * 8) {
             0 => 0,
-            bytes @ 1..8 => words[w] & (1 << (8 * bytes)) - 1,
+            bytes @ 1..8 => words[w] & ((1 << (8 * bytes)) - 1),
             _ => words[w],
         };
         (0..data).map(within).chain([length]).collect()
