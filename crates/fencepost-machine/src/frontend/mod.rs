@@ -205,4 +205,44 @@ mod tests {
         }
         assert_eq!((thread.next_kind(), thread.finished()), (None, true));
     }
+
+    /// A load, and two stores of what it reads: the number that it finds, and one more.
+    struct TwoStores(u32);
+    impl Dataflow for TwoStores {
+        fn next(&mut self) -> Next {
+            self.0 += 1;
+            let step = |kind, dep| Step {
+                kind,
+                addr: Addr::pm(8 * u64::from(self.0)),
+                value: None,
+                dep,
+            };
+            match self.0 {
+                1 => Next::Do(step(OpKind::Load, 0)),
+                2 | 3 => Next::Do(step(OpKind::Store, 1)),
+                _ => Next::End,
+            }
+        }
+        fn loaded(&mut self, id: u32, value: u64, known: &mut Vec<(u32, u64)>) {
+            assert_eq!(id, 1);
+            // Those that have been handed over.
+            known.extend((2..=self.0.min(3)).map(|store| (store, value + u64::from(store) - 2)));
+        }
+    }
+
+    /// Of the stores whose data a load gives, the one that waits to be dispatched gets its own.
+    #[test]
+    fn a_store_that_waits_gets_its_own_data() {
+        for dispatched in 1..=2 {
+            let mut thread = Thread::dataflow(Box::new(TwoStores(0)));
+            for kind in [OpKind::Load, OpKind::Store].into_iter().take(dispatched) {
+                assert_eq!(thread.next_kind(), Some(kind));
+                thread.dispatched();
+            }
+            assert_eq!((thread.next_kind(), thread.next_op().value), (Some(OpKind::Store), 0));
+            let known = thread.loaded(1, 70);
+            assert_eq!(known.len(), dispatched);
+            assert_eq!(thread.next_op().value, 70 + dispatched as u64 - 1);
+        }
+    }
 }
