@@ -14,12 +14,11 @@ use std::collections::BTreeSet;
 const RUN: (u32, u32) = (3, 3);
 
 /// What an operation did.
-#[derive(Default, PartialEq)]
 struct Done {
     /// Words read, and words and locks stored to.
     met: (BTreeSet<u64>, BTreeSet<u64>),
-    /// Stores to persistent memory: to which word, and its value.
-    stores: Vec<(u64, u64)>,
+    /// It stored to persistent memory.
+    persists: bool,
     locks: BTreeSet<u64>,
     outcome: Outcome,
 }
@@ -31,11 +30,11 @@ impl Done {
     }
     /// Whether both stored something under one lock.
     fn locks_out(&self, other: &Done) -> bool {
-        !self.stores.is_empty() && !other.stores.is_empty() && !self.locks.is_disjoint(&other.locks)
+        self.persists && other.persists && !self.locks.is_disjoint(&other.locks)
     }
     /// Whether it found the same in another run. What nothing durable came of may have been anything.
     fn found_by(&self, other: &Done) -> bool {
-        self.stores.is_empty() || self.outcome == other.outcome
+        !self.persists || self.outcome == other.outcome
     }
     /// Whether it changed any memory but its locks.
     fn changes(&self) -> bool {
@@ -52,13 +51,11 @@ fn perform<P: Program>(p: &P, from: &Image, order: &[(u32, u32)]) -> (Vec<Done>,
         m.thread = *thread;
         run_thread(p, &mut Pm::new(&mut m, ADR), *thread, *k, *k + 1);
         let outcome = m.outcome.take().expect("the operation ended");
-        let stored = |e: &Event| match e {
-            Event::Store { word, value, .. } => Some((*word, *value)),
-            _ => None,
-        };
         done.push(Done {
             met: std::mem::take(&mut m.words),
-            stores: std::mem::take(&mut m.events).iter().filter_map(stored).collect(),
+            persists: std::mem::take(&mut m.events)
+                .iter()
+                .any(|e| matches!(e, Event::Store { .. })),
             locks: std::mem::take(&mut m.locks),
             outcome,
         });
