@@ -84,9 +84,9 @@ pub(crate) fn request(design: &str, caches: &str, (program, machine, threads, op
 }
 
 /// Caches of four lines and eight.
-pub(crate) const SMALL: &str = "l1.size=256B l1.ways=2 llc.size=512B llc.ways=2";
+const SMALL: &str = "l1.size=256B l1.ways=2 llc.size=512B llc.ways=2";
 /// Caches of one line and two.
-pub(crate) const TINY: &str = "l1.size=64B l1.ways=1 llc.size=128B llc.ways=1";
+const TINY: &str = "l1.size=64B l1.ways=1 llc.size=128B llc.ways=1";
 
 /// Parameters of designs that no run of one feels, and why.
 const NEVER_BY_DESIGN: [&str; 4] = [
@@ -194,7 +194,7 @@ fn every_parameter_of_a_program_is_felt() {
 }
 
 /// Parameters of machines that no run feels, and why.
-const NEVER_BY_MACHINE: [&str; 14] = [
+pub(crate) const NEVER_BY_MACHINE: [&str; 14] = [
     // Of programs driven by traces of several processes.
     "machine.processes",
     // Idle cores do nothing.

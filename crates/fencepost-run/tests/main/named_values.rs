@@ -1,20 +1,15 @@
 //! Every named value of a parameter is another one: some run tells it from each other value.
 
-use crate::felt::{OF_DESIGNS, on_machines, outcome, request, values};
+use crate::felt::{NEVER_BY_MACHINE, OF_DESIGNS, on_machines, outcome, request, values};
 use fencepost_kernel::params::Field;
 use fencepost_run::config::reference;
 use fencepost_run::request::Request;
 use std::collections::BTreeMap;
 
-/// Parameters whose names mean the same in these runs, and why.
-const ALIKE: [&str; 5] = [
+/// Parameters whose names mean the same in these runs, and why, beside those that no run feels at all.
+const ALIKE: [&str; 2] = [
     // No design declares another execution of fences than at retirement.
     "core.fence_execution",
-    // Volatile memory has no durability.
-    "dram.controller.durable_at",
-    "dram.media.durable_at",
-    // The design says it.
-    "network.protocol",
     // Its records are grouped unless it is told otherwise.
     "program.commitstore.coupling",
 ];
@@ -23,7 +18,8 @@ const ALIKE: [&str; 5] = [
 fn alike(section: &str, fields: &[Field], trials: &[Request]) -> Vec<String> {
     let mut all = Vec::new();
     let name = |field: &Field| format!("{section}.{}", field.name);
-    let named = |f: &&Field| f.kind.starts_with("one of ") && f.name != "fault" && !ALIKE.contains(&name(f).as_str());
+    let excused = |name: &str| ALIKE.contains(&name) || NEVER_BY_MACHINE.contains(&name);
+    let named = |f: &&Field| f.kind.starts_with("one of ") && f.name != "fault" && !excused(&name(f));
     for field in fields.iter().filter(named) {
         // What runs have told apart so far.
         let mut groups = vec![values(field)];

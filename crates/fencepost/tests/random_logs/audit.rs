@@ -131,7 +131,7 @@ impl Rule {
 }
 
 /// Where a word lies in an image.
-fn place(word: usize, apart: usize) -> usize {
+pub(super) fn place(word: usize, apart: usize) -> usize {
     word / WORDS * apart + word % WORDS * 8
 }
 

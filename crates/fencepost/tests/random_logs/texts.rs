@@ -1,6 +1,7 @@
 //! A random execution as text: in our words, in those of pmemcheck, and the memory before it as an image.
 
-use super::program::{LINE, PAGE, Program, WORDS, What};
+use super::audit::place;
+use super::program::{LINE, PAGE, Program, What};
 use std::fmt::Write as _;
 
 impl Program {
@@ -39,7 +40,7 @@ impl Program {
             let _ = writeln!(text, "persistent 0x100000 {}", self.lines.len() * PAGE);
         }
         for (w, value) in self.initial.iter().enumerate().filter(|(_, value)| **value != 0) {
-            let at = w / WORDS * self.apart + w % WORDS * 8;
+            let at = place(w, self.apart);
             let _ = writeln!(text, "initial pm+{at:#x} {value}");
         }
         for (i, event) in self.events.iter().enumerate() {
@@ -56,7 +57,7 @@ impl Program {
     pub(super) fn image(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.lines.len() * self.apart];
         for (w, value) in self.initial.iter().enumerate() {
-            let at = w / WORDS * self.apart + w % WORDS * 8;
+            let at = place(w, self.apart);
             bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
         }
         bytes
